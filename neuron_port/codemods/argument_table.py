@@ -1,0 +1,326 @@
+"""Single arguments of a call, by the entries of a rule file.
+
+    torch.compile(m, mode="max-autotune")      an entry for `mode` with `old` and `remove`
+    Trainer(precision="16-mixed")              an entry for `precision` with `old` and `new`
+
+An entry is about one argument (``keyword``, and ``position`` where it may be passed by position) and fires
+
+- when its value, or a branch of a conditional value, is one of the literals in ``old`` (``"cuda:*"``: begins so,
+  ``"*"``: anything but ``None``, ``""`` and the literals in ``keep``), holds one of ``contains``, is a call of one of
+  ``calls``, or is a list of ``several`` elements,
+- or, with ``missing``, when the argument is not passed at all.
+
+``new`` is the source that takes the value's place, ``remove`` drops the argument, and neither reports it. Portable code
+keeps the argument unless ``portable`` holds a source of its own, or ``true`` for the same change.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from neuron_port.codemods.base import Report, Site, Spelling
+from neuron_port.codemods.name_table import inspect as by_table
+from neuron_port.edits.operations import DropArgument, InsertArgument, Operation, Replace, SetString
+from neuron_port.findings import Applicability, Confidence, Severity
+from neuron_port.semantics.module import scope_at
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call with the number of its own arguments in front (``functools.partial(f, ...)`` has one)."""
+
+    call: ast.Call
+    shift: int = 0
+
+    def argument(self, keyword: str, position: int | None = None) -> ast.expr | ast.keyword | None:
+        """The argument passed for a parameter, by keyword or at its position."""
+        for item in self.call.keywords:
+            if item.arg == keyword:
+                return item
+        if position is None:
+            return None
+        index = position + self.shift
+        before = self.call.args[: index + 1]
+        if index >= len(self.call.args) or any(isinstance(item, ast.Starred) for item in before):
+            return None
+        return self.call.args[index]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether stars hide which arguments are passed."""
+        return any(isinstance(item, ast.Starred) for item in self.call.args) or any(
+            item.arg is None for item in self.call.keywords
+        )
+
+
+def called(site: Site) -> Called | None:
+    """The call of the site's name, directly or through ``functools.partial``."""
+    call = site.call
+    if call is not None:
+        return Called(call)
+    around = getattr(site.node, "parent", None)
+    if not isinstance(around, ast.Call) or around.args[:1] != [site.node]:
+        return None
+    return Called(around, 1) if site.module.qualname(around.func) == "functools.partial" else None
+
+
+def value_of(argument: ast.expr | ast.keyword) -> ast.expr:
+    """The expression that is passed."""
+    return argument.value if isinstance(argument, ast.keyword) else argument
+
+
+def branches(value: ast.expr) -> list[ast.expr]:
+    """What a conditional expression may come out as."""
+    found: list[ast.expr] = []
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, ast.IfExp):
+            pending += [current.orelse, current.body]
+        elif isinstance(current, ast.BoolOp) and isinstance(current.op, ast.Or):
+            pending += reversed(current.values)
+        else:
+            found.append(current)
+    return found
+
+
+def inspect(site: Site) -> Iterator[Report]:
+    """Report the arguments that the row's entries are about; a row without entries is about the name itself."""
+    if site.row is not None and "arguments" not in site.row.options:
+        yield from by_table(site)
+        return
+    target = called(site)
+    if target is not None:
+        yield from by_entries(site, target, entries(site))
+
+
+def entries(site: Site) -> Sequence[Mapping[str, Any]]:
+    """The entries of the site's row: its own, or the list in the rule's options that it names."""
+    named = site.row.options.get("arguments", ()) if site.row is not None else ()
+    return site.rule.options.get(named, ()) if isinstance(named, str) else named
+
+
+def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
+    """Report by ``table``; of several entries about one argument the first that fires decides."""
+    decided: dict[str, _Match] = {}
+    for entry in table:
+        keyword = entry["keyword"]
+        if keyword in decided:
+            continue
+        argument = target.argument(keyword, entry.get("position"))
+        if entry.get("missing"):
+            if argument is None and not target.hidden:
+                decided[keyword] = _Match(entry)
+        elif argument is not None:
+            options = branches(value_of(argument))
+            found = [branch for branch in options if matches(site, branch, entry)]
+            if found:
+                kept = [branch for branch in options if branch not in found and not is_unset(branch)]
+                decided[keyword] = _Match(entry, argument, tuple(found), whole=not kept)
+    going = [match.argument for match in decided.values() if match.removes and _changes(site, match.entry)]
+    for match in decided.values():
+        if match.argument is None:
+            yield from _missing(site, target, match.entry)
+        elif match.removes:
+            yield _removed(site, target, match, going)
+        else:
+            yield from _replaced(site, match)
+
+
+def matches(site: Site, value: ast.expr, entry: Mapping[str, Any]) -> bool:
+    """Whether ``value`` is what the entry is about."""
+    old = entry.get("old", ())
+    if is_unset(value):
+        return False
+    if "*" in old:
+        kept = entry.get("keep", ())
+        return not (isinstance(value, ast.Constant) and any(_same(value.value, wanted) for wanted in kept))
+    if isinstance(value, ast.Constant):
+        return any(_same(value.value, wanted) for wanted in old)
+    if isinstance(value, ast.JoinedStr):
+        head = value.values[0].value if value.values and isinstance(value.values[0], ast.Constant) else ""
+        return any(isinstance(wanted, str) and wanted.endswith("*") and head.startswith(wanted[:-1]) for wanted in old)
+    if isinstance(value, (ast.List, ast.Tuple, ast.Set)):
+        if entry.get("several"):
+            return len(value.elts) > 1
+        held = [item.value for item in value.elts if isinstance(item, ast.Constant)]
+        return "neuron" not in held and any(item in entry.get("contains", ()) for item in held)
+    if isinstance(value, ast.Call):
+        return site.module.qualname(value.func) in entry.get("calls", ())
+    return False
+
+
+def report_entry(
+    site: Site,
+    entry: Mapping[str, Any],
+    node: ast.AST,
+    operations: Sequence[Operation],
+    *,
+    kept: bool = False,
+    applicability: Applicability | None = None,
+) -> Report:
+    """A report with what the entry says, and what its rule says wherever the entry is silent.
+
+    ``kept`` is for an argument that portable code keeps: then there is no fix, and what fails nowhere becomes a note.
+    """
+    code = entry.get("code")
+    rule = site.context.rules[code] if code else site.rule
+    row = site.row if code is None else None
+    known = row.confidence if row is not None else rule.confidence
+    confidence = Confidence.parse(entry["confidence"]) if "confidence" in entry else known
+    severity = Severity.parse(entry["severity"]) if "severity" in entry else rule.severity
+    level = Applicability.parse(entry["applicability"]) if "applicability" in entry else rule.applicability
+    if applicability is not None:
+        level = min(level, applicability)
+    if confidence < Confidence.DOCUMENTED:
+        severity = min(severity, Severity.WARNING)
+        level = min(level, Applicability.UNSAFE)
+    if kept and severity < Severity.ERROR:
+        severity = Severity.INFO
+    return site.report(
+        entry.get("message"),
+        node=node,
+        code=code,
+        severity=severity,
+        applicability=level if operations else Applicability.MANUAL,
+        operations=operations,
+    )
+
+
+def drop(
+    target: Called, argument: ast.expr | ast.keyword, going: Collection[ast.expr | ast.keyword | None] = ()
+) -> Operation:
+    """Take an argument out of the call; one that others stay behind becomes ``None`` to keep their places."""
+    if isinstance(argument, ast.keyword):
+        return DropArgument(target.call, argument)
+    behind = target.call.args[target.call.args.index(argument) + 1 :]
+    if all(item in going for item in behind):
+        return DropArgument(target.call, argument)
+    return Replace(argument, "None")
+
+
+def source(site: Site, text: str, node: ast.AST) -> Spelling | None:
+    """Source text of a rule as it is written at ``node``: ``{type}`` and ``{device}`` filled in, names spelled out."""
+    operations: tuple[Operation, ...] = ()
+    for field, as_text in (("{type}", True), ("{device}", False)):
+        if field in text:
+            device = site.device(text=as_text, node=node)
+            if device is None:
+                return None
+            text, operations = text.replace(field, device.text), (*operations, *device.operations)
+    head, bracket, rest = text.partition("(")
+    if head.startswith("torch."):
+        spelling = spell_closest(site, head, node)
+        if spelling is None:
+            return None
+        text, operations = spelling.text + bracket + rest, (*operations, *spelling.operations)
+    return Spelling(text, operations)
+
+
+def spell_closest(site: Site, qualname: str, node: ast.AST) -> Spelling | None:
+    """``qualname`` through the closest import: ``dist.barrier`` where ``torch.distributed`` is called ``dist``."""
+    module, _, last = qualname.rpartition(".")
+    scope = scope_at(node)
+    for binding in site.module.found.imports:
+        found = scope.lookup(binding.name) if binding.qualname == module else None
+        if found is not None and all(other.qualname == module for other in found[1]):
+            return Spelling(f"{binding.name}.{last}")
+    return site.spell(qualname, node)
+
+
+def claim(site: Site, value: ast.expr) -> None:
+    """Keep other rules off what stands inside ``value``: it goes, or it has been reported already."""
+    for inner in ast.walk(value):
+        site.context.claimed.add(id(inner))
+
+
+def claim_strings(site: Site, value: ast.expr) -> None:
+    """Keep the rules about device strings off the literals inside ``value``."""
+    for inner in ast.walk(value):
+        if isinstance(inner, (ast.Constant, ast.JoinedStr)):
+            site.context.claimed.add(id(inner))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Match:
+    """An entry that fires: for an argument with the values it is about, or because there is none."""
+
+    entry: Mapping[str, Any]
+    argument: ast.expr | ast.keyword | None = None
+    found: tuple[ast.expr, ...] = ()
+    whole: bool = True
+
+    @property
+    def removes(self) -> bool:
+        """Whether the argument goes as a whole."""
+        return self.argument is not None and self.whole and bool(self.entry.get("remove"))
+
+
+def _changes(site: Site, entry: Mapping[str, Any]) -> bool:
+    return "portable" in entry or not site.context.portable
+
+
+def _missing(site: Site, target: Called, entry: Mapping[str, Any]) -> Iterator[Report]:
+    if not _changes(site, entry):
+        return
+    operations: list[Operation] = []
+    text = _text(site, entry)
+    spelling = source(site, text, target.call) if text is not None else None
+    if spelling is not None:
+        operations = [InsertArgument(target.call, spelling.text, entry["keyword"]), *spelling.operations]
+    yield report_entry(site, entry, site.node, operations)
+
+
+def _removed(site: Site, target: Called, match: _Match, going: Collection[ast.expr | ast.keyword | None]) -> Report:
+    changes = _changes(site, match.entry)
+    value = value_of(match.argument)
+    if changes:
+        claim(site, value)
+    else:
+        claim_strings(site, value)
+    operations = [drop(target, match.argument, going)] if changes else []
+    return report_entry(site, match.entry, match.argument, operations, kept=not changes)
+
+
+def _replaced(site: Site, match: _Match) -> Iterator[Report]:
+    entry = match.entry
+    changes = _changes(site, entry)
+    text = "None" if entry.get("remove") else _text(site, entry)
+    for branch in match.found:
+        operations: list[Operation] = []
+        if changes and text is not None:
+            spelling = source(site, text, branch)
+            if spelling is not None:
+                operations = [_written(branch, spelling.text), *spelling.operations]
+        if operations:
+            claim(site, branch)
+        else:
+            claim_strings(site, branch)
+        yield report_entry(site, entry, branch, operations, kept=not changes)
+
+
+def _written(branch: ast.expr, text: str) -> Operation:
+    """A string takes the place of a string in the quotes that are there."""
+    is_string = isinstance(branch, ast.Constant) and isinstance(branch.value, str)
+    if is_string and text.startswith('"') and text.endswith('"'):
+        return SetString(branch, text[1:-1])
+    return Replace(branch, text)
+
+
+def _text(site: Site, entry: Mapping[str, Any]) -> str | None:
+    portable = entry.get("portable")
+    return portable if site.context.portable and isinstance(portable, str) else entry.get("new")
+
+
+def _same(value: object, wanted: object) -> bool:
+    if isinstance(wanted, str) and wanted.endswith("*") and isinstance(value, str):
+        return value.startswith(wanted[:-1])
+    return type(value) is type(wanted) and value == wanted
+
+
+def is_unset(value: ast.expr) -> bool:
+    """Whether ``value`` is a literal that means the same as leaving the argument out."""
+    return isinstance(value, ast.Constant) and value.value in (None, "")

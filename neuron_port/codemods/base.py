@@ -1,0 +1,219 @@
+"""What a codemod sees (``Site``) and what it says (``Report``)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from neuron_port.edits.operations import Operation, Rename, RenameAttribute, RequireImport
+from neuron_port.findings import Applicability, Severity
+from neuron_port.rules.model import Row, Rule
+from neuron_port.semantics.devices import DeviceUses
+from neuron_port.semantics.guards import Guards
+from neuron_port.semantics.module import Module, scope_at
+from neuron_port.semantics.receivers import Receivers
+from neuron_port.semantics.scopes import Binding, BindingKind
+
+
+@dataclass(slots=True, eq=False)
+class Report:
+    """One finding with the operations that would fix it.
+
+    ``node`` is the place shown. ``region`` holds the nodes that this report guards: their reports and this one are
+    applied together or not at all. ``use`` says which imported binding the place reads, and the qualified name that
+    the binding must mean after the fix (``None``: the place no longer reads it); ``origin`` is the name that reads it.
+    """
+
+    rule: Rule
+    node: ast.AST
+    message: str
+    severity: Severity
+    applicability: Applicability
+    operations: tuple[Operation, ...] = ()
+    evidence: str | None = None
+    region: tuple[ast.AST, ...] = ()
+    use: tuple[Binding, str | None] | None = None
+    cuda_only: bool = False
+    imported: Binding | None = None
+    origin: ast.AST | None = None
+
+    def leave(self, reason: str | None = None) -> None:
+        """Take the fix back: a person decides."""
+        self.applicability = Applicability.MANUAL
+        self.operations = ()
+        if reason:
+            self.message = f"{self.message}; {reason}"
+
+
+@dataclass(slots=True)
+class Context:
+    """One module with everything that codemods ask about it; ``row`` looks a qualified name up in all rules."""
+
+    module: Module
+    rules: dict[str, Rule]
+    target: str
+    devices: DeviceUses
+    receivers: Receivers
+    guards: Guards
+    row: Callable[[str], tuple[Rule, Row] | None]
+    claimed: set[int] = field(default_factory=set)
+
+    @property
+    def portable(self) -> bool:
+        """Whether the port must still run on CUDA and CPU."""
+        return self.target == "portable"
+
+    @property
+    def asks(self) -> bool:
+        """Whether the file asks for an accelerator somewhere, and so means to run without one too."""
+        return "is_available" in self.module.text
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """Source text for a qualified name at some place, with the operations that make the name available."""
+
+    text: str
+    operations: tuple[Operation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place where a rule was triggered.
+
+    ``form`` is ``call``, ``attribute``, ``decorator``, ``context``, ``except``, ``annotation``, ``import``, ``assign``,
+    ``method``, ``value`` (attribute of a value), ``keyword`` or ``string``. ``node`` is the name, chain, call, keyword
+    or literal; ``qualname`` what a name means; ``row`` the table row it matched.
+    """
+
+    context: Context
+    rule: Rule
+    node: ast.AST
+    form: str
+    row: Row | None = None
+    qualname: str = ""
+    binding: Binding | None = None
+    ambiguous: bool = False
+
+    @property
+    def module(self) -> Module:
+        """The module that the site is in."""
+        return self.context.module
+
+    @property
+    def call(self) -> ast.Call | None:
+        """The call whose function the site's node is."""
+        if isinstance(self.node, ast.Call):
+            return self.node
+        parent = getattr(self.node, "parent", None)
+        return parent if isinstance(parent, ast.Call) and parent.func is self.node else None
+
+    def report(
+        self,
+        message: str | None = None,
+        *,
+        node: ast.AST | None = None,
+        code: str | None = None,
+        severity: Severity | None = None,
+        applicability: Applicability | None = None,
+        operations: Sequence[Operation] = (),
+        evidence: str | None = None,
+        region: Sequence[ast.AST] = (),
+        use: tuple[Binding, str | None] | None = None,
+        cuda_only: bool = False,
+        imported: Binding | None = None,
+    ) -> Report:
+        """A report with what the row and the rule say wherever the codemod says nothing itself."""
+        rule = self.context.rules[code] if code else self.rule
+        row = self.row if code in (None, self.rule.code) else None
+        if applicability is None:
+            applicability = row.applicability if row else rule.applicability
+        if not operations:
+            applicability = Applicability.MANUAL if not _fixed_by_import(use) else applicability
+        return Report(
+            rule=rule,
+            node=node if node is not None else self.node,
+            message=message or (row.message if row and row.message else None) or rule.summary,
+            severity=severity if severity is not None else (row.severity if row else rule.severity),
+            applicability=applicability,
+            operations=tuple(operations) if applicability is not Applicability.MANUAL else (),
+            evidence=evidence,
+            region=tuple(region),
+            use=use,
+            cuda_only=cuda_only or bool(row and row.options.get("cuda_only")) or is_cuda_library(rule),
+            imported=imported,
+            origin=self.node,
+        )
+
+    def spell(self, qualname: str, node: ast.AST | None = None) -> Spelling | None:
+        """How to write ``qualname`` here through the root module's local name; ``None`` when that name is taken."""
+        return spell(self.module, qualname, node if node is not None else self.node)
+
+    def rename(
+        self, to: str, import_to: str | None = None
+    ) -> tuple[tuple[Operation, ...], tuple[Binding, str] | None] | None:
+        """Operations that make the site's name mean ``to``, and the import that has to move for it.
+
+        A name bound by ``from X import name`` keeps its local name and its import moves to ``import_to`` (default
+        ``to``); every other spelling is written out in full. ``None``: it cannot be spelled here.
+        """
+        binding = self.binding
+        imported = (
+            isinstance(self.node, ast.Name) and binding is not None and isinstance(binding.statement, ast.ImportFrom)
+        )
+        if imported and to.startswith("torch.neuron."):
+            # The module only exists where the backend is installed: importing from it would break every other host.
+            spelling = self.spell(to)
+            return ((Rename(self.node, spelling.text), *spelling.operations), (binding, None)) if spelling else None
+        if imported:
+            return (), (binding, import_to or to)
+        head, _, last = to.rpartition(".")
+        if isinstance(self.node, ast.Attribute) and self.qualname.rpartition(".")[0] == head:
+            return (RenameAttribute(self.node, last),), None
+        spelling = self.spell(to)
+        if spelling is None:
+            return None
+        return (Rename(self.node, spelling.text), *spelling.operations), None
+
+    def device(self, *, text: bool, node: ast.AST | None = None, or_cpu: bool = False) -> Spelling | None:
+        """Source for the target's device: ``"neuron"``, or the current accelerator (its type where text is wanted).
+
+        ``or_cpu`` asks for ``"cpu"`` where no accelerator is there: a plain torch does not even know the name neuron, so
+        that a call which CUDA's name did not stop on the CPU would raise.
+        """
+        accelerator = self.spell("torch.accelerator", node)
+        if accelerator is None:
+            return None
+        if self.context.portable:
+            device = f"{accelerator.text}.current_accelerator()" + (".type" if text else "")
+        else:
+            device = '"neuron"'
+        if or_cpu:
+            device = f'{device} if {accelerator.text}.is_available() else "cpu"'
+        return Spelling(device, accelerator.operations if or_cpu or self.context.portable else ())
+
+
+def is_cuda_library(rule: Rule) -> bool:
+    """Whether a rule reports packages that need CUDA, as against frameworks that only have to be told the device."""
+    return rule.family == "libraries" and rule.codemod is None
+
+
+def _fixed_by_import(use: tuple[Binding, str | None] | None) -> bool:
+    return use is not None and use[1] is not None
+
+
+def spell(module: Module, qualname: str, node: ast.AST) -> Spelling | None:
+    """How to write ``qualname`` at ``node``: through an import that is visible there, else with ``import root`` added."""
+    root, _, rest = qualname.partition(".")
+    scope = scope_at(node)
+    for binding in module.found.imports:
+        if binding.qualname != root:
+            continue
+        found = scope.lookup(binding.name)
+        if found is not None and all(other.qualname == root for other in found[1]):
+            return Spelling(f"{binding.name}.{rest}" if rest else binding.name)
+    taken = scope.lookup(root)
+    if taken is not None and not all(other.kind is BindingKind.IMPORT and other.qualname == root for other in taken[1]):
+        return None
+    return Spelling(qualname, (RequireImport(root),))

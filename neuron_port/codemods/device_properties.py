@@ -1,0 +1,44 @@
+"""What a GPU is and can do: its name, compute capability, properties, number formats.
+
+torch.cuda.is_bf16_supported()                       ->  torch.neuron.is_bf16_supported()
+torch.cuda.get_device_capability()[0] >= 8               reported: decides about CUDA kernels
+torch.cuda.get_device_properties(0).total_memory         reported, with what to ask instead
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.name_table import inspect as by_table
+from neuron_port.findings import Applicability
+
+_INSTEAD = {
+    "total_memory": "torch.accelerator.get_memory_info(index)[1] gives the size in bytes",
+    "name": "torch.neuron.get_device_properties(index).name gives the instance type",
+}
+_KERNEL_QUESTIONS = frozenset({"torch.cuda.get_device_capability", "torch.cuda.is_tf32_supported"})
+
+
+def inspect(site: Site) -> Iterator[Report]:
+    """Report a question about the GPU."""
+    call = site.call
+    if site.qualname in _KERNEL_QUESTIONS:
+        yield site.report(applicability=Applicability.MANUAL, cuda_only=True)
+    elif (
+        site.qualname == "torch.cuda.get_device_properties"
+        and call is not None
+        and isinstance(call.parent, ast.Attribute)
+    ):
+        attribute = call.parent.attr
+        instead = _INSTEAD.get(attribute)
+        yield site.report(
+            f"torch.cuda.get_device_properties raises on Neuron; {instead}"
+            if instead
+            else f"the property {attribute} describes CUDA hardware and does not exist on Neuron",
+            applicability=Applicability.MANUAL,
+            cuda_only=instead is None,
+        )
+    else:
+        yield from by_table(site)

@@ -1,0 +1,133 @@
+"""Device strings, their index, and how the target spells them.
+
+"cuda"            -> "neuron"          | torch.accelerator.current_accelerator()
+"cuda:0"          -> "neuron"            a process owns one core, and its index is not 0 in every rank
+f"cuda:{rank}"    -> "neuron"
+"cuda:1"          -> "neuron:1"          only right in a program of one process
+"cuda:%d" % i     -> "neuron:%d" % i
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from neuron_port.edits.operations import Operation, Replace, SetString, SetStringPrefix
+from neuron_port.semantics.module import Module
+from neuron_port.semantics.scopes import BindingKind
+
+_WHOLE = re.compile(r"cuda(?::(\d+))?\Z")
+_OPEN = re.compile(r"cuda:(?:%[ds]|\{[\w.]*\})?\Z")
+_RANK = re.compile(
+    r"(\w*_)?(local_)?rank(_id)?\Z|(\w*_)?local_process_index\Z|gpu(_id|_idx|_index)?\Z|(\w*_)?device_(id|idx|index)\Z|local_gpu\Z",
+    re.IGNORECASE,
+)
+_RANK_CALLS = frozenset(
+    {
+        "torch.cuda.current_device",
+        "torch.accelerator.current_device_index",
+        "torch.distributed.get_rank",
+        "torch.distributed.get_node_local_rank",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceString:
+    """A string that names a CUDA device.
+
+    ``literal`` is the string literal, ``built`` the expression that yields the whole string (an f-string, ``%``,
+    ``+`` or ``.format`` around the literal); ``index`` is the literal index, ``expression`` the computed one.
+    """
+
+    literal: ast.expr
+    built: ast.expr
+    index: int | None = None
+    expression: ast.expr | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether no index is given."""
+        return self.index is None and self.expression is None
+
+
+def device_string(node: ast.expr) -> DeviceString | None:
+    """Read ``node`` as the literal of a CUDA device string; ``None`` when it is some other text that begins with cuda."""
+    if isinstance(node, ast.Constant):
+        text = node.value
+        whole = _WHOLE.match(text)
+        if whole is not None:
+            return DeviceString(node, node, int(whole[1]) if whole[1] else None)
+        if not _OPEN.match(text):
+            return None
+        parent = node.parent
+        if isinstance(parent, ast.BinOp) and parent.left is node:
+            return DeviceString(node, parent, None, _unwrapped(parent.right))
+        if isinstance(parent, ast.Attribute) and parent.attr == "format" and isinstance(parent.parent, ast.Call):
+            call = parent.parent
+            if len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred):
+                return DeviceString(node, call, None, call.args[0])
+        return None
+    if isinstance(node, ast.JoinedStr):
+        values = node.values
+        if len(values) == 2 and values[0].value == "cuda:" and isinstance(values[1], ast.FormattedValue):
+            return DeviceString(node, node, None, values[1].value)
+    return None
+
+
+def _unwrapped(node: ast.expr) -> ast.expr:
+    """``str(i)`` and ``(i,)`` stand for ``i``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1:
+        return node.args[0]
+    if isinstance(node, ast.Tuple) and len(node.elts) == 1:
+        return node.elts[0]
+    return node
+
+
+def is_rank(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is this process's own device index: a rank, ``LOCAL_RANK``, the current device."""
+    if isinstance(node, ast.Constant):
+        return node.value == 0 and not isinstance(node.value, bool)
+    if isinstance(node, ast.Call):
+        if module.qualname(node.func) in _RANK_CALLS:
+            return True
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name == "int" and node.args:
+            return is_rank(module, node.args[0])
+        if name in ("get", "getenv") and node.args:
+            return _names_rank_variable(node.args[0])
+        return re.match(r"(get_)?(local_)?rank\Z", name) is not None
+    if isinstance(node, ast.Subscript):
+        return _names_rank_variable(node.slice)
+    if isinstance(node, ast.Attribute):
+        return _RANK.match(node.attr) is not None
+    if isinstance(node, ast.Name):
+        if not _RANK.match(node.id):
+            return False
+        # A loop over device indices is a program of one process with several devices.
+        return not any(binding.kind is BindingKind.LOOP for binding in module.bindings(node))
+    return False
+
+
+def _names_rank_variable(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and _RANK.match(node.value) is not None
+
+
+def respell(module: Module, string: DeviceString) -> tuple[tuple[Operation, ...], bool]:
+    """Operations that turn the string into the neuron spelling, and whether an index stays in it."""
+    if string.plain:
+        return (SetStringPrefix(string.literal, "cuda", "neuron"),), False
+    if string.index == 0:
+        return (SetString(string.literal, "neuron"),), False
+    if string.expression is not None and is_rank(module, string.expression):
+        if string.built is string.literal:
+            return (SetString(string.literal, "neuron"),), False
+        return (Replace(string.built, quoted(module, string.literal, "neuron")),), False
+    return (SetStringPrefix(string.literal, "cuda", "neuron"),), True
+
+
+def quoted(module: Module, literal: ast.expr, value: str) -> str:
+    """``value`` as source text in the quotes of ``literal``."""
+    segment = ast.get_source_segment(module.text, literal) or '"'
+    return f"'{value}'" if segment.lstrip("rRuUfFbB").startswith("'") else f'"{value}"'

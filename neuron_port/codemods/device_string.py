@@ -1,0 +1,349 @@
+"""Strings that name a CUDA device, judged by what uses them.
+
+x.to("cuda")                                   ->  x.to("neuron")
+torch.device("cuda:0")                         ->  torch.device("neuron")
+torch.load(path, map_location="cuda")          ->  torch.load(path, map_location="cpu")
+parser.add_argument("--device", default="cuda", choices=["cpu", "cuda"])
+    ->  parser.add_argument("--device", default="neuron", choices=["cpu", "cuda", "neuron"])
+if device.type == "cuda":                      ->  if device.type == "neuron":
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_port.codemods.base import Report, Site, Spelling
+from neuron_port.codemods.device_spelling import DeviceString, device_string, is_rank, quoted, respell
+from neuron_port.edits.operations import AddElement, DropArgument, Operation, Replace, SetString, SetStringPrefix
+from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.devices import Role, Use
+from neuron_port.semantics.module import enclosing_class
+
+
+def inspect(site: Site) -> Iterator[Report]:
+    """Report a string literal that names a CUDA device."""
+    string = device_string(site.node)
+    if string is None:
+        return
+    use = site.context.devices.use(site.node)
+    handler = _HANDLERS.get(use.role)
+    if handler is not None:
+        yield from handler(site, string, use)
+
+
+def _device(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    index = _separate_index(site, string, use)
+    if index is not None:
+        yield _indexed(site, string, use, index)
+        return
+    applicability = Applicability.SAFE if use.sure else Applicability.UNSAFE
+    code = "NP101" if string.plain else "NP102"
+    shown = ast.unparse(string.built)
+    evidence = use.evidence
+    operations, indexed = respell(site.module, string)
+    if site.context.portable:
+        yield site.report(
+            f"the device {shown} is named; use the current accelerator",
+            code=code,
+            node=string.built,
+            applicability=Applicability.UNSAFE if indexed else applicability,
+            operations=_portable_index(site, string, use) if indexed else _portable(site, string, use),
+            evidence=evidence,
+        )
+        return
+    if indexed:
+        yield site.report(
+            f'the device {shown} names an index; "neuron:<index>" only works in a program of one process, since a rank '
+            'owns no other core than its own: prefer "neuron" and torchrun',
+            code="NP102",
+            node=string.built,
+            severity=Severity.WARNING if string.index is None else None,
+            applicability=Applicability.UNSAFE,
+            operations=operations,
+            evidence=evidence,
+        )
+        return
+    reason = "" if string.plain else ", without an index since a rank owns only its own core"
+    yield site.report(
+        f'the device {shown} does not exist on a Neuron host; use "neuron"{reason}',
+        code=code,
+        node=string.built,
+        applicability=applicability,
+        operations=operations,
+        evidence=evidence,
+    )
+
+
+def _portable_index(site: Site, string: DeviceString, use: Use) -> tuple[Operation, ...]:
+    """``f"cuda:{i}"`` -> ``torch.device(torch.accelerator.current_accelerator().type, i)``."""
+    torch = site.spell("torch", string.literal)
+    device = site.device(text=True, node=string.literal)
+    if torch is None or device is None or use.wants_text:
+        return ()
+    index = {"index": string.expression} if string.expression is not None else {}
+    text = f"{torch.text}.device({device.text}, {'{index}' if index else string.index})"
+    return (Replace(string.built, text, index), *torch.operations, *device.operations)
+
+
+def _separate_index(site: Site, string: DeviceString, use: Use) -> ast.expr | ast.keyword | None:
+    """The second argument of ``torch.device("cuda", index)``."""
+    call = use.place
+    if not string.plain or not isinstance(call, ast.Call) or site.module.qualname(call.func) != "torch.device":
+        return None
+    if len(call.args) == 2 and call.args[0] is string.literal:
+        return call.args[1]
+    return next((keyword for keyword in call.keywords if keyword.arg == "index"), None)
+
+
+def _indexed(site: Site, string: DeviceString, use: Use, index: ast.expr | ast.keyword) -> Report:
+    call = use.place
+    value = index.value if isinstance(index, ast.keyword) else index
+    own = is_rank(site.module, value) or (isinstance(value, ast.Constant) and value.value is None)
+    if site.context.portable:
+        spelling = site.device(text=not own, node=call)
+        operations: list[Operation] = []
+        if spelling is not None:
+            place = call if own else string.literal
+            operations = [Replace(place, spelling.text), *spelling.operations]
+    else:
+        operations = [SetStringPrefix(string.literal, "cuda", "neuron")]
+        if own:
+            operations.append(DropArgument(call, index))
+    if own:
+        message = 'a device with this process\'s index: a rank owns one core, so use the bare name "neuron"'
+    else:
+        message = 'a device is chosen by index, which only works in a program of one process: prefer "neuron" and torchrun'
+    return site.report(
+        message,
+        code="NP102",
+        node=call,
+        applicability=Applicability.SAFE if own else Applicability.UNSAFE,
+        operations=operations,
+        evidence=use.evidence,
+    )
+
+
+def _portable(site: Site, string: DeviceString, use: Use) -> tuple[Operation, ...]:
+    """The string becomes the current accelerator; ``torch.device("cuda")`` is replaced as a whole."""
+    place: ast.expr = string.built
+    call = use.place
+    whole = (
+        isinstance(call, ast.Call)
+        and place in call.args
+        and len(call.args) == 1
+        and not call.keywords
+        and site.module.qualname(call.func) == "torch.device"
+    )
+    spelling = site.device(text=use.wants_text and not whole, node=string.literal)
+    if spelling is None:
+        return ()
+    return (Replace(call if whole else place, spelling.text), *spelling.operations)
+
+
+def _map_location(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    place = use.outer if isinstance(use.outer, ast.Dict) else string.built
+    if id(place) in site.context.claimed:
+        return
+    site.context.claimed.add(id(place))
+    if place is string.literal:
+        operation: Operation = SetString(place, "cpu")
+    else:
+        operation = Replace(place, quoted(site.module, string.literal, "cpu"))
+    yield site.report(
+        'tensors are loaded straight onto a CUDA device; load with map_location="cpu" and move the module afterwards',
+        code="NP105",
+        node=place,
+        operations=[operation],
+        evidence=use.evidence,
+    )
+
+
+def _option(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    message = f"{use.evidence} is a CUDA device: what calls it without a value asks for a device that is not there"
+    parsed = use.evidence.startswith("default of the option")
+    if site.context.portable:
+        yield site.report(
+            f"{message}; take None and choose the current accelerator when it is read",
+            code="NP103",
+            node=string.built,
+            applicability=Applicability.MANUAL,
+            evidence=use.evidence,
+        )
+        return
+    operations, _ = respell(site.module, string)
+    yield site.report(
+        f'{message}; use "neuron"',
+        code="NP103",
+        node=string.built,
+        applicability=Applicability.SAFE if parsed else Applicability.UNSAFE,
+        operations=operations,
+        evidence=use.evidence,
+    )
+
+
+def _choices(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    listed = use.place
+    if isinstance(listed, (ast.List, ast.Tuple, ast.Set)):
+        known = {item.value for item in listed.elts if isinstance(item, ast.Constant)}
+        if "neuron" in known or id(listed) in site.context.claimed:
+            return
+        site.context.claimed.add(id(listed))
+        operations = [AddElement(listed, quoted(site.module, string.literal, "neuron"))]
+    else:
+        operations = []
+    option = use.evidence.startswith("choices of the option")
+    yield site.report(
+        f'a closed list of devices has no "neuron" ({use.evidence}): add it, the others stay',
+        code="NP106",
+        node=string.literal,
+        severity=Severity.ERROR if option and use.sure else Severity.WARNING if use.sure else Severity.INFO,
+        applicability=Applicability.SAFE if option and use.sure else Applicability.UNSAFE,
+        operations=operations,
+        evidence=use.evidence,
+    )
+
+
+def _key(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    table = use.place
+    keys = {key.value for key in table.keys if isinstance(key, ast.Constant)} if isinstance(table, ast.Dict) else set()
+    if "neuron" in keys:
+        return
+    by_device = "cpu" in keys or bool(keys & {"mps", "xpu", "npu"})
+    entry = _twin_of_value(site, table) if by_device else None
+    if entry is not None:
+        yield site.report(
+            'a table has an entry for "cuda" and none for "neuron": add one, and keep the key for old callers',
+            code="NP106",
+            severity=Severity.WARNING,
+            applicability=Applicability.UNSAFE,
+            operations=[AddElement(table, f"{quoted(site.module, string.literal, 'neuron')}: {entry.text}"), *entry.operations],
+            evidence=use.evidence,
+        )
+        return
+    if by_device:
+        message = 'a table has an entry for "cuda" and none for "neuron": add one, and keep the key for old callers'
+    else:
+        message = (
+            'the key "cuda" may be part of a file format or an interface and is kept; check what writes and reads it'
+        )
+    yield site.report(
+        message,
+        code="NP106",
+        severity=Severity.WARNING if by_device else Severity.INFO,
+        applicability=Applicability.MANUAL,
+        evidence=use.evidence,
+    )
+
+
+def _twin_of_value(site: Site, table: ast.Dict) -> Spelling | None:
+    """What the value under the key stands for on Neuron, when it is a name with a twin: ``torch.cuda.synchronize``."""
+    value = next(value for key, value in zip(table.keys, table.values) if key is site.node)
+    qualname = site.module.qualname(value)
+    found = site.context.row(qualname) if qualname is not None else None
+    return site.spell(found[1].to) if found is not None and found[1].to else None
+
+
+def _enum(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    around = enclosing_class(site.node)
+    members = {
+        node.value.value
+        for node in (around.body if around else ())
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    }
+    if "neuron" in members:
+        return
+    yield site.report(
+        'an enumeration of devices has no "neuron" member: add one, and keep the old value for its readers',
+        code="NP106",
+        severity=Severity.INFO,
+        applicability=Applicability.MANUAL,
+        evidence=use.evidence,
+    )
+
+
+def _module(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    yield site.report(
+        f"torch.cuda is reached by name ({use.evidence}); use torch.accelerator or torch.get_device_module(device)",
+        code="NP136",
+        node=use.place,
+        severity=Severity.INFO if use.evidence.startswith("hasattr") else Severity.WARNING,
+        applicability=Applicability.MANUAL,
+        evidence=use.evidence,
+    )
+
+
+def _compare(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    place = use.place
+    listed = string.literal.parent
+    if isinstance(listed, (ast.Tuple, ast.List, ast.Set)):
+        if any(isinstance(item, ast.Constant) and item.value == "neuron" for item in listed.elts):
+            return
+    if id(place) in site.context.claimed:
+        return
+    site.context.claimed.add(id(place))
+    region, _, _ = site.context.guards.region(place) if isinstance(place, ast.expr) else ([], None, True)
+    message = 'a test for the device "cuda" is never true on Neuron, so the branch behind it is skipped without a word'
+    if not use.sure:
+        yield site.report(
+            'something is compared with "cuda"; if it is a device, the test is never true on Neuron',
+            code="NP107",
+            node=place if isinstance(place, ast.expr) else site.node,
+            severity=Severity.INFO,
+            applicability=Applicability.MANUAL,
+            evidence=use.evidence,
+        )
+        return
+    operations = _widened(place, string) if site.context.portable else respell(site.module, string)[0]
+    yield site.report(
+        message,
+        code="NP107",
+        node=place,
+        applicability=Applicability.UNSAFE,
+        operations=operations,
+        evidence=use.evidence,
+        region=[*region, *site.context.guards.flag_region(place)],
+    )
+
+
+def _widened(place: ast.AST, string: DeviceString) -> tuple[Operation, ...]:
+    """Portable code keeps the CUDA branch and lets neuron take it too."""
+    if not string.plain:
+        return ()
+    if isinstance(place, ast.Call):
+        alone = string.literal in place.args
+        return (Replace(string.literal, '("cuda", "neuron")'),) if alone and place.func.attr == "startswith" else ()
+    if not isinstance(place, ast.Compare) or len(place.ops) != 1:
+        return ()
+    other = place.comparators[0] if place.left is string.literal else place.left
+    operator = place.ops[0]
+    if isinstance(operator, ast.Eq):
+        return (Replace(place, '{other} in ("cuda", "neuron")', {"other": other}),)
+    if isinstance(operator, ast.NotEq):
+        return (Replace(place, '{other} not in ("cuda", "neuron")', {"other": other}),)
+    if isinstance(operator, ast.In) and place.left is string.literal:
+        return (Replace(place, 'any(name in {other} for name in ("cuda", "neuron"))', {"other": other}),)
+    return ()
+
+
+def _unknown(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    yield site.report(
+        f"the string {ast.unparse(string.literal)} may name a device: {use.evidence}",
+        code="NP104",
+        applicability=Applicability.MANUAL,
+        evidence=use.evidence,
+    )
+
+
+_HANDLERS = {
+    Role.UNKNOWN: _unknown,
+    Role.KEY: _key,
+    Role.ENUM: _enum,
+    Role.CHOICES: _choices,
+    Role.COMPARE: _compare,
+    Role.MODULE: _module,
+    Role.BACKEND: _unknown,
+    Role.OPTION: _option,
+    Role.DEVICE: _device,
+    Role.MAP_LOCATION: _map_location,
+}

@@ -1,0 +1,234 @@
+"""Decides which reports stand and fall together.
+
+An import moves only when every use of it can be ported. A guard (``if torch.cuda.is_available():``) and what it guards
+are ported together or not at all. A branch that holds nothing but CUDA-only code is never taken on Neuron: it is left
+alone and said so.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from neuron_port.codemods.base import Context, Report
+from neuron_port.edits.operations import (
+    RemoveDecorator,
+    RemoveImport,
+    RemoveStatement,
+    RemoveWithItem,
+    Rename,
+    Replace,
+    ReplaceStatement,
+    RetargetImport,
+)
+from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.module import ancestors
+from neuron_port.semantics.scopes import Binding
+
+
+def link(context: Context, reports: list[Report]) -> None:
+    """Lower or complete the reports of one module in place."""
+    for report in reports:
+        if report.region:
+            _link_region(context, report, reports)
+    _settle(reports)
+    for report in reports:
+        if report.imported is not None:
+            _link_import(context, report, report.imported, reports)
+    # An import that could not move took fixes back: what was linked to them follows.
+    _settle(reports)
+
+
+# -- guards -------------------------------------------------------------------------------------------------------------
+
+
+def members(report: Report, reports: Iterable[Report]) -> list[Report]:
+    """The reports inside the region that ``report`` guards."""
+    inside = {id(node) for node in report.region}
+    return [
+        other
+        for other in reports
+        if other is not report
+        and (id(other.node) in inside or any(id(around) in inside for around in ancestors(other.node)))
+    ]
+
+
+def _link_region(context: Context, report: Report, reports: list[Report]) -> None:
+    guarded = members(report, reports)
+    counted = [other for other in guarded if other.severity > Severity.INFO or not _only_removed(other)]
+    if counted and all(other.cuda_only for other in counted):
+        _only_cuda(context, report, guarded)
+        report.region = ()
+
+
+def _only_removed(report: Report) -> bool:
+    """A note, or a setting that goes without replacement: it says nothing about what its branch is for."""
+    return all(isinstance(operation, RemoveStatement) for operation in report.operations)
+
+
+def _only_cuda(context: Context, report: Report, guarded: list[Report]) -> None:
+    rule = context.rules.get("NP122", report.rule)
+    codes = ", ".join(sorted({other.rule.code for other in guarded if other.cuda_only}))
+    report.rule = rule
+    report.severity = rule.severity
+    report.message = f"this branch holds CUDA-only code ({codes}) and is never taken on Neuron; it is left alone"
+    report.leave()
+    for other in guarded:
+        other.severity = Severity.INFO
+        other.leave("never reached on Neuron")
+
+
+def _settle(reports: list[Report]) -> None:
+    """Give every guard and its region one common applicability."""
+    parent: dict[int, int] = {id(report): id(report) for report in reports}
+    by_id = {id(report): report for report in reports}
+
+    def root(key: int) -> int:
+        while parent[key] != key:
+            parent[key] = parent[parent[key]]
+            key = parent[key]
+        return key
+
+    guards = [report for report in reports if report.region and report.operations]
+    for report in guards:
+        for other in members(report, reports):
+            if other.severity > Severity.INFO or other.operations:
+                parent[root(id(other))] = root(id(report))
+    groups: dict[int, list[Report]] = {}
+    for key in parent:
+        groups.setdefault(root(key), []).append(by_id[key])
+    for group in groups.values():
+        if len(group) < 2:
+            continue
+        fixable = [report for report in group if report.operations or (report.use and report.applicability)]
+        if not fixable:
+            continue
+        level = min(report.applicability for report in fixable)
+        if any(not report.operations and report.severity is Severity.ERROR and not report.use for report in group):
+            level = min(level, Applicability.UNSAFE)
+        for report in fixable:
+            report.applicability = level
+
+
+# -- imports ------------------------------------------------------------------------------------------------------------
+
+
+def _link_import(context: Context, report: Report, binding: Binding, reports: list[Report]) -> None:
+    module = context.module
+    references = module.references(binding)
+    if isinstance(binding.statement, ast.Import) and binding.node.asname is None and "." in binding.node.name:
+        _link_dotted_import(report, binding, references, reports, module)
+        return
+    users = [other for other in reports if other.use is not None and other.use[0] is binding]
+    targets = {other.use[1] for other in users if other.use[1] is not None}
+    served = {id(_root(other.origin)) for other in users if other.applicability > Applicability.MANUAL}
+    gone = _gone(reports)
+    open_uses = [node for node in references if id(node) not in served and id(node) not in gone]
+    if _exported(module, binding.name):
+        open_uses = open_uses or [binding.node]
+    if not references:
+        return
+    if open_uses or len(targets) > 1:
+        if targets:
+            where = (
+                f"another use of {binding.name}, on line {open_uses[0].lineno}, is not"
+                if open_uses
+                else "its uses want different names"
+            )
+            for other in users:
+                if other.use[1] is not None and other.applicability > Applicability.MANUAL:
+                    other.leave(f"not ported because {where}")
+        return
+    levels = [other.applicability for other in users] + [gone[id(node)] for node in references if id(node) in gone]
+    report.applicability = min(levels, default=Applicability.MANUAL)
+    if report.applicability is Applicability.MANUAL:
+        return
+    if targets:
+        (to,) = targets
+        report.operations = (RetargetImport(binding.statement, binding.node, to),)
+        for other in users:
+            other.applicability = report.applicability
+            other.operations = other.operations or report.operations
+    else:
+        report.operations = (RemoveImport(binding.statement, binding.node),)
+
+
+def _link_dotted_import(
+    report: Report, binding: Binding, references: list[ast.Name], reports: list[Report], module
+) -> None:
+    """``import torch.cuda``: goes when no chain needs the submodule any more."""
+    path = binding.node.name
+    gone = _gone(reports)
+    left = [
+        node
+        for node in references
+        if id(node) not in gone and any(name == path or name.startswith(path + ".") for name in _chain_names(node))
+    ]
+    if left:
+        return
+    levels = [gone[id(node)] for node in references if id(node) in gone]
+    report.applicability = min([Applicability.UNSAFE if not levels else Applicability.SAFE, *levels])
+    others = [
+        other
+        for other in binding.scope.bindings.get(binding.name, ())
+        if other is not binding and other.qualname == binding.qualname
+    ]
+    if others or not [node for node in references if id(node) not in gone]:
+        report.operations = (RemoveImport(binding.statement, binding.node),)
+        if not others:
+            report.operations = (RetargetImport(binding.statement, binding.node, binding.name),)
+    else:
+        report.operations = (RetargetImport(binding.statement, binding.node, binding.name),)
+
+
+def _chain_names(node: ast.Name) -> list[str]:
+    names = [node.id]
+    link: ast.AST = node
+    while isinstance(link.parent, ast.Attribute) and link.parent.value is link:
+        link = link.parent
+        names.append(f"{names[-1]}.{link.attr}")
+    return names
+
+
+def _root(node: ast.AST) -> ast.AST:
+    while isinstance(node, (ast.Attribute, ast.Call)):
+        node = node.value if isinstance(node, ast.Attribute) else node.func
+    return node
+
+
+def _gone(reports: list[Report]) -> dict[int, Applicability]:
+    """Names that disappear from the file with some report's operations, with the level at which they do."""
+    gone: dict[int, Applicability] = {}
+    for report in reports:
+        for operation in report.operations:
+            kept: set[int] = set()
+            if isinstance(operation, (Rename, Replace)):
+                node: ast.AST = operation.node
+                holes = getattr(operation, "holes", {})
+                kept = {id(inner) for hole in holes.values() for inner in ast.walk(hole)}
+                nodes: Iterable[ast.AST] = ast.walk(node)
+            elif isinstance(operation, RemoveStatement):
+                nodes = ast.walk(operation.node)
+            elif isinstance(operation, ReplaceStatement):
+                kept = {id(inner) for hole in operation.holes.values() for inner in ast.walk(hole)}
+                nodes = ast.walk(operation.node)
+            elif isinstance(operation, RemoveWithItem):
+                nodes = ast.walk(operation.item)
+            elif isinstance(operation, RemoveDecorator):
+                nodes = ast.walk(operation.decorator)
+            else:
+                continue
+            for node in nodes:
+                if isinstance(node, ast.Name) and id(node) not in kept:
+                    gone[id(node)] = max(report.applicability, gone.get(id(node), Applicability.MANUAL))
+    return gone
+
+
+def _exported(module, name: str) -> bool:
+    """Whether ``__all__`` lists the name."""
+    for binding in module.scope.bindings.get("__all__", ()):
+        if binding.value is not None:
+            for node in ast.walk(binding.value):
+                if isinstance(node, ast.Constant) and node.value == name:
+                    return True
+    return False

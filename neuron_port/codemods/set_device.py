@@ -1,0 +1,103 @@
+"""Selecting a device: ``torch.cuda.set_device``.
+
+torch.cuda.set_device(local_rank)      ->  torch.accelerator.set_device_index(local_rank)
+torch.cuda.set_device(device=rank)     ->  torch.accelerator.set_device_index(rank)
+torch.cuda.set_device(local_rank)          before init_process_group: the group selects the device itself, so the
+dist.init_process_group("nccl")            call is removed (unsafe)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_port.codemods.arguments import Unmappable, passed
+from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.device_spelling import device_string
+from neuron_port.codemods.name_table import removable, rewrite
+from neuron_port.edits.operations import RemoveStatement
+from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.devices import like_device
+from neuron_port.semantics.module import enclosing_function
+
+_INIT = frozenset({"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"})
+
+
+def inspect(site: Site) -> Iterator[Report]:
+    """Report a call of ``torch.cuda.set_device``."""
+    call = site.call
+    if call is None:
+        yield rewrite(site)
+        return
+    try:
+        argument = passed(call, ("device",)).get("device")
+    except Unmappable as reason:
+        yield site.report(f"torch.cuda.set_device raises on Neuron; {reason}", applicability=Applicability.MANUAL)
+        return
+    value = argument.value if isinstance(argument, ast.keyword) else argument
+    statement = removable(site)
+    group = _group_after(site, call)
+    if group is not None and statement is not None:
+        yield site.report(
+            f"the device is selected before init_process_group (line {group.lineno}); on Neuron nothing may touch the device "
+            "before it and the group selects the device of its rank itself: remove the call",
+            severity=Severity.WARNING,
+            applicability=Applicability.UNSAFE,
+            operations=[RemoveStatement(statement)],
+            use=(site.binding, None) if site.binding else None,
+        )
+        _claim_strings(site, value)
+    elif _is_device(value):
+        yield site.report(
+            "torch.cuda.set_device raises on Neuron, and torch.accelerator.set_device_index wants an index, which a bare "
+            '"neuron" device lacks: remove the call, a process owns one device',
+            applicability=Applicability.UNSAFE,
+            operations=[RemoveStatement(statement)] if statement is not None else [],
+            use=(site.binding, None) if site.binding and statement is not None else None,
+        )
+        _claim_strings(site, value)
+    elif isinstance(value, ast.Call) and site.module.qualname(value.func) == "torch.distributed.get_rank":
+        report = rewrite(site)
+        report.message += "; a global rank is no device index beyond the first node: use LOCAL_RANK"
+        report.applicability = min(report.applicability, Applicability.UNSAFE)
+        yield report
+    else:
+        yield rewrite(site)
+
+
+def _group_after(site: Site, call: ast.Call) -> ast.Call | None:
+    """A later ``init_process_group`` in the same function (or at module level)."""
+    function = enclosing_function(call)
+    for name, group in _group_calls(site):
+        if enclosing_function(group) is function and name and group.lineno > call.lineno:
+            return group
+    return None
+
+
+def _group_calls(site: Site) -> Iterator[tuple[str, ast.Call]]:
+    for scope in site.module.found.scopes:
+        for nodes in scope.references.values():
+            for node in nodes:
+                link: ast.expr = node
+                while isinstance(link.parent, ast.Attribute):
+                    link = link.parent
+                parent = link.parent
+                if isinstance(parent, ast.Call) and parent.func is link:
+                    last = link.attr if isinstance(link, ast.Attribute) else node.id
+                    if "process_group" in last or isinstance(link, ast.Name):
+                        qualname = site.module.qualname(link)
+                        if qualname in _INIT:
+                            yield qualname, parent
+
+
+def _is_device(value: ast.expr | None) -> bool:
+    """A device or a device string, as against an index."""
+    if isinstance(value, (ast.Constant, ast.JoinedStr)):
+        return device_string(value) is not None if isinstance(getattr(value, "value", ""), str) else False
+    name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
+    return like_device(name) and not name.endswith(("_id", "_idx", "_index", "_ids"))
+
+
+def _claim_strings(site: Site, value: ast.expr | None) -> None:
+    if value is not None:
+        site.context.claimed.update(id(node) for node in ast.walk(value))

@@ -1,0 +1,63 @@
+"""Looks at all operations of a file together: an ``if`` whose whole body goes is removed with it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from neuron_port.edits.operations import Operation, RemoveStatement
+
+
+def tidy(operations: Sequence[Operation]) -> list[Operation]:
+    """The operations with emptied ``if`` statements removed as a whole.
+
+    Only a condition that merely looks something up may go; one that calls anything but a test for a device stays, and
+    its body becomes ``pass``.
+    """
+    removed = {id(operation.node): operation.node for operation in operations if isinstance(operation, RemoveStatement)}
+    grown = True
+    while grown:
+        grown = False
+        for node in list(removed.values()):
+            parent = node.parent
+            if (
+                isinstance(parent, ast.If)
+                and id(parent) not in removed
+                and not parent.orelse
+                and all(id(statement) in removed for statement in parent.body)
+                and _only_looks(parent.test)
+                and not _is_elif(parent)
+            ):
+                removed[id(parent)] = parent
+                grown = True
+    inside = {id(inner) for node in removed.values() for inner in ast.walk(node) if inner is not node}
+    kept: list[Operation] = []
+    for operation in operations:
+        anchor = (
+            getattr(operation, "call", None)
+            or getattr(operation, "statement", None)
+            or getattr(operation, "node", None)
+        )
+        if anchor is not None and id(anchor) in inside:
+            continue  # it goes with the statement around it
+        if isinstance(operation, RemoveStatement):
+            continue
+        kept.append(operation)
+    kept += [RemoveStatement(node) for node in removed.values() if id(node) not in inside]
+    return kept
+
+
+def _only_looks(test: ast.expr) -> bool:
+    for node in ast.walk(test):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name not in ("is_available", "device_count", "hasattr", "is_bf16_supported"):
+                return False
+        elif isinstance(node, (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)):
+            return False
+    return True
+
+
+def _is_elif(node: ast.If) -> bool:
+    parent = node.parent
+    return isinstance(parent, ast.If) and parent.orelse == [node]

@@ -1,0 +1,171 @@
+"""The new text of expressions: operations on them, composed from the inside out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Union
+
+from neuron_port.edits import strings, templates
+from neuron_port.edits.errors import WriteError
+from neuron_port.edits.fitting import fitted
+from neuron_port.edits.operations import (
+    AddElement,
+    DropArgument,
+    InsertArgument,
+    Rename,
+    RenameAttribute,
+    Replace,
+    SetKeyword,
+    SetString,
+    SetStringPrefix,
+)
+from neuron_port.edits.places import Places
+from neuron_port.edits.precedence import Level, level, level_of
+from neuron_port.edits.splices import Splice, spliced
+from neuron_port.edits.templates import Filling
+
+ArgumentOperation = Union[DropArgument, SetKeyword, InsertArgument]
+ExpressionOperation = Union[ArgumentOperation, Rename, RenameAttribute, Replace, SetString, SetStringPrefix, AddElement]
+
+
+class Expressions:
+    """The expressions of a file that operations change.
+
+    Raises:
+        WriteError: operations on one expression contradict each other.
+    """
+
+    def __init__(self, operations: Sequence[ExpressionOperation], places: Places) -> None:
+        self._places = places
+        self._operations: dict[int, list[ExpressionOperation]] = {}
+        self._below: dict[int, list[ast.expr]] = {}
+        self._tops: list[ast.expr] = []
+        self._texts: dict[int, str] = {}
+        self._active: set[int] = set()
+        nodes: dict[int, ast.expr] = {}
+        for operation in operations:
+            node = anchor(operation)
+            if isinstance(node, (ast.FormattedValue, ast.Slice)):
+                raise WriteError("a part of an f-string or a subscript is no expression of its own")
+            nodes[id(node)] = node
+            self._operations.setdefault(id(node), []).append(operation)
+        for own in self._operations.values():
+            _refuse_conflicts(own)
+        for node in nodes.values():
+            for parent in places.ancestors(node):
+                self._below.setdefault(id(parent), []).append(node)
+                if id(parent) in nodes:
+                    break
+            else:
+                self._tops.append(node)
+
+    def splices(self) -> list[Splice]:
+        """Return one splice for each changed expression that lies in no other one.
+
+        Raises:
+            WriteError: an operation does not suit its expression.
+        """
+        return [self._splice(node) for node in self._tops]
+
+    def fillings(self, holes: Mapping[str, ast.expr]) -> dict[str, Filling]:
+        """Return the texts for the holes of a template, as they are after their own edits."""
+        return {name: self._filling(node, self._text(node)) for name, node in holes.items()}
+
+    def _filling(self, node: ast.expr, code: str) -> Filling:
+        changed = id(node) in self._operations or isinstance(node, ast.Tuple)
+        return Filling(code, level_of(code) if changed else level(node))
+
+    def _splice(self, node: ast.expr) -> Splice:
+        code = self._text(node)
+        return Splice(*self._places.lines.span(node), fitted(code, level_of(code), node, self._places))
+
+    def _text(self, node: ast.expr) -> str:
+        if id(node) not in self._texts:
+            if id(node) in self._active:
+                raise WriteError("a hole lies around its own template")
+            self._active.add(id(node))
+            start, end = self._places.lines.span(node)
+            inner = [self._splice(child) for child in self._below.get(id(node), ())]
+            code = spliced(self._places.lines.text, inner, start, end)
+            self._texts[id(node)] = self._changed(code, node)
+            self._active.discard(id(node))
+        return self._texts[id(node)]
+
+    def _changed(self, code: str, node: ast.expr) -> str:
+        operations = self._operations.get(id(node), ())
+        arguments = [operation for operation in operations if isinstance(operation, ArgumentOperation)]
+        if arguments:
+            code = self._with_arguments(code, node, arguments)
+        elements = [operation.code for operation in operations if isinstance(operation, AddElement)]
+        if elements:
+            code = self._with_elements(code, elements)
+        for operation in operations:
+            match operation:
+                case SetString(value=value):
+                    self._require_string(node)
+                    code = strings.set_content(code, value)
+                case SetStringPrefix(old=old, new=new):
+                    self._require_string(node)
+                    code = strings.set_beginning(code, old, new)
+                case RenameAttribute(node=attribute, to=to):
+                    if not code.endswith(attribute.attr):
+                        raise WriteError("an attribute is not spelled as it is read")
+                    code = code[: -len(attribute.attr)] + to
+        for operation in operations:
+            match operation:
+                case Rename(to=to):
+                    code = to
+                case Replace(template=template, holes=holes):
+                    around = {name: self._filling(node, code) for name, hole in holes.items() if hole is node}
+                    inner = {name: hole for name, hole in holes.items() if hole is not node}
+                    code = templates.expression(template, {**around, **self.fillings(inner)}, self._places.lines.newline)
+        return code
+
+    def _with_arguments(self, code: str, call: ast.expr, operations: list[ArgumentOperation]) -> str:
+        if not isinstance(call, ast.Call):
+            raise WriteError("arguments of something that is no call")
+        from neuron_port.edits.arguments import Arguments
+        from neuron_port.edits.fragments import Fragments
+
+        newline = self._places.lines.newline
+        arguments = Arguments(code, call, Fragments(newline))
+        for operation in operations:
+            match operation:
+                case DropArgument(argument=argument):
+                    arguments.drop(argument)
+                case SetKeyword(argument=argument, name=name):
+                    arguments.set_keyword(argument, name)
+                case InsertArgument(template=template, keyword=keyword, index=index, holes=holes):
+                    value = templates.expression(template, self.fillings(holes), newline)
+                    value = value if level_of(value) >= Level.EXPRESSION else f"({value})"
+                    arguments.insert(value, keyword, index)
+        return str(arguments)
+
+    def _with_elements(self, code: str, elements: list[str]) -> str:
+        from neuron_port.edits.displays import appended
+        from neuron_port.edits.fragments import Fragments
+
+        return appended(code, elements, Fragments(self._places.lines.newline))
+
+    def _require_string(self, node: ast.expr) -> None:
+        text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        inside = isinstance(self._places.parent(node), ast.JoinedStr) or not (text or isinstance(node, ast.JoinedStr))
+        if inside:
+            raise WriteError("not a string literal of its own")
+
+
+def anchor(operation: ExpressionOperation) -> ast.expr:
+    """Return the expression that an operation changes."""
+    return operation.call if isinstance(operation, ArgumentOperation) else operation.node
+
+
+def _refuse_conflicts(operations: list[ExpressionOperation]) -> None:
+    replacing = [operation for operation in operations if isinstance(operation, (Rename, Replace))]
+    naming = [operation for operation in operations if isinstance(operation, (SetString, SetStringPrefix, RenameAttribute))]
+    if len(replacing) > 1 or len(naming) > 1:
+        raise WriteError("two operations give one expression new text")
+    for operation in replacing:
+        wraps = isinstance(operation, Replace) and any(hole is operation.node for hole in operation.holes.values())
+        if len(operations) > 1 and not wraps:
+            raise WriteError("an expression is both replaced and edited")

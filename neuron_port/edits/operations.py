@@ -1,0 +1,177 @@
+"""The vocabulary of edits: what a codemod may ask the writer to do.
+
+Every operation is anchored at ``ast`` nodes of the analysed tree. The writer finds their libcst twins by position and
+applies all operations of a file in one tree, innermost first, so that operations on nested nodes compose.
+
+Templates are Python source with ``{name}`` holes (``{{`` and ``}}`` for braces). A hole stands for an ``ast`` expression
+of the same file and receives its text as it is after its own edits, parenthesised where precedence asks for it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Union
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rename:
+    """Replace a name or an attribute chain by a dotted name: ``torch.cuda.synchronize`` -> ``torch.accelerator.synchronize``."""
+
+    node: ast.expr
+    to: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RenameAttribute:
+    """Give an attribute access another name; what it is read from stays: ``x.cuda`` -> ``x.to``."""
+
+    node: ast.Attribute
+    to: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replace:
+    """Replace an expression by a template."""
+
+    node: ast.expr
+    template: str
+    holes: Mapping[str, ast.expr] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetString:
+    """Give a string literal (plain, f-string or implicit concatenation) a new content; quotes and r/u prefixes are kept."""
+
+    node: ast.expr
+    value: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetStringPrefix:
+    """Replace the text ``old`` at the beginning of a string literal's content by ``new``; the rest, f-string fields too, stays."""
+
+    node: ast.expr
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DropArgument:
+    """Remove a positional or keyword argument of ``call`` with its comma; a one-argument-a-line layout stays tidy."""
+
+    call: ast.Call
+    argument: Union[ast.expr, ast.keyword]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetKeyword:
+    """Give an argument the keyword ``name``, or make it positional (``None``; it then moves before the first keyword)."""
+
+    call: ast.Call
+    argument: Union[ast.expr, ast.keyword]
+    name: Union[str, None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InsertArgument:
+    """Add an argument: positional at ``index``, or a keyword argument after the last argument (before ``**kwargs``)."""
+
+    call: ast.Call
+    template: str
+    keyword: Union[str, None] = None
+    index: int = 0
+    holes: Mapping[str, ast.expr] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddElement:
+    """Append an element to a list, tuple, set or dict display: source text such as ``"neuron"`` or ``"neuron": f``."""
+
+    node: ast.expr
+    code: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemoveStatement:
+    """Remove a statement (one of several on a line too); a body that becomes empty gets ``pass``; own-line comments above stay."""
+
+    node: ast.stmt
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplaceStatement:
+    """Replace a simple statement by a template of one or more statements (newline separated, indented relative to column 0)."""
+
+    node: ast.stmt
+    template: str
+    holes: Mapping[str, ast.expr] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GuardStatement:
+    """Put a simple statement under ``if condition:``. Neighbouring statements with the same condition share one ``if``."""
+
+    node: ast.stmt
+    condition: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemoveWithItem:
+    """Remove one item of a ``with``; when it was the only one, the body takes the place of the statement."""
+
+    node: Union[ast.With, ast.AsyncWith]
+    item: ast.withitem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemoveDecorator:
+    """Remove a decorator line."""
+
+    node: Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
+    decorator: ast.expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RetargetImport:
+    """Let an imported name come from elsewhere: ``to`` is the new qualified name; the local name stays as it is.
+
+    ``from torch.cuda.amp import autocast`` + ``to="torch.amp.autocast"`` -> ``from torch.amp import autocast``;
+    where the last part differs an ``as`` keeps the local name.
+    """
+
+    statement: Union[ast.Import, ast.ImportFrom]
+    alias: ast.alias
+    to: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemoveImport:
+    """Remove one alias of an import statement (the statement too when it was the last one)."""
+
+    statement: Union[ast.Import, ast.ImportFrom]
+    alias: ast.alias
+
+
+@dataclass(frozen=True, slots=True)
+class RequireImport:
+    """Make sure ``import module`` (or ``from module import name``) stands at module level; written once, in the right place."""
+
+    module: str
+    name: Union[str, None] = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InsertComment:
+    """Put ``# text`` on a line of its own above a statement, unless the same text stands there already."""
+
+    node: ast.stmt
+    text: str
+
+
+Operation = Union[
+    Rename, RenameAttribute, Replace, SetString, SetStringPrefix, DropArgument, SetKeyword, InsertArgument, AddElement,
+    RemoveStatement, ReplaceStatement, GuardStatement, RemoveWithItem, RemoveDecorator,
+    RetargetImport, RemoveImport, RequireImport, InsertComment,
+]

@@ -1,0 +1,267 @@
+"""From operations to splices: expressions first, then the statements around them, the innermost first."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from neuron_port.edits import comments, imports, requirements, templates
+from neuron_port.edits.blocks import block_indent, unit
+from neuron_port.edits.decorators import without_decorator
+from neuron_port.edits.errors import WriteError
+from neuron_port.edits.expressions import ExpressionOperation, Expressions, anchor
+from neuron_port.edits.imports import ImportChanges
+from neuron_port.edits.operations import (
+    GuardStatement,
+    InsertComment,
+    Operation,
+    RemoveDecorator,
+    RemoveImport,
+    RemoveStatement,
+    RemoveWithItem,
+    ReplaceStatement,
+    RequireImport,
+    RetargetImport,
+)
+from neuron_port.edits.places import Places
+from neuron_port.edits.splices import Splice, in_order, spliced
+from neuron_port.edits.statements import Block, Outcome
+from neuron_port.edits.withs import without_items
+
+
+@dataclass
+class _Changes:
+    """What happens to one statement."""
+
+    statement: ast.stmt
+    removed: bool = False
+    template: ReplaceStatement | None = None
+    guard: str | None = None
+    imports: ImportChanges | None = None
+    items: set[int] = field(default_factory=set)
+    decorators: list[ast.expr] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    imports_behind: list[str] = field(default_factory=list)
+
+    @property
+    def in_block(self) -> bool:
+        """Say whether the block that holds the statement has to write it anew."""
+        return self.removed or self.template is not None or self.guard is not None or self.imports is not None
+
+
+class Plan:
+    """The operations of a file, sorted by what they change.
+
+    Raises:
+        WriteError: an anchor is not in the tree, or operations contradict each other.
+    """
+
+    def __init__(self, operations: Sequence[Operation], places: Places) -> None:
+        self._places = places
+        self._lines = places.lines
+        self._pending: list[Splice] = []
+        self._changes: dict[int, _Changes] = {}
+        self._required: list[RequireImport] = []
+        expressions: list[ExpressionOperation] = []
+        for operation in {_identity(operation): operation for operation in operations}.values():
+            if isinstance(operation, ExpressionOperation):
+                expressions.append(operation)
+            elif isinstance(operation, RequireImport):
+                self._required.append(operation)
+            else:
+                self._record(operation)
+        staying = [each for each in expressions if not self._gone(places.statement(anchor(each)))]
+        self._expressions = Expressions(staying, places)
+
+    def splices(self) -> list[Splice]:
+        """Return the splices in the order of the text.
+
+        Raises:
+            WriteError: an operation does not suit its node, or two of them change the same text.
+        """
+        self._pending = self._expressions.splices()
+        self._require_imports()
+        self._join_present_imports()
+        staying = [each for each in self._changes.values() if not self._gone(self._places.place(each.statement).parent)]
+        for each in staying:
+            if not each.removed:
+                inserted = comments.insertions(each.statement, each.comments, self._places)
+                self._pending += [splice for splice in inserted if splice not in self._pending]
+        depths: dict[int, list[_Changes]] = {}
+        for each in staying:
+            depths.setdefault(self._places.place(each.statement).depth, []).append(each)
+        for depth in sorted(depths, reverse=True):
+            for splice in self._at_one_depth(depths[depth]):
+                self._commit(splice)
+        return in_order(self._pending)
+
+    def _record(self, operation: Operation) -> None:
+        statement = operation.statement if isinstance(operation, (RetargetImport, RemoveImport)) else operation.node
+        self._places.place(statement)
+        change = self._changes.setdefault(id(statement), _Changes(statement))
+        match operation:
+            case RemoveStatement():
+                change.removed = True
+            case ReplaceStatement():
+                _refuse(change.template is not None, "a statement is replaced twice")
+                change.template = operation
+            case GuardStatement(condition=condition):
+                _refuse(change.guard not in (None, condition), "a statement comes under two conditions")
+                change.guard = condition
+            case RetargetImport(alias=alias, to=to):
+                change.imports = change.imports or ImportChanges()
+                _refuse(change.imports.retargeted.get(id(alias), to) != to, "a name comes from two modules")
+                change.imports.retargeted[id(alias)] = to
+            case RemoveImport(alias=alias):
+                change.imports = change.imports or ImportChanges()
+                change.imports.removed.add(id(alias))
+            case RemoveWithItem(item=item):
+                change.items.add(id(item))
+            case RemoveDecorator(decorator=decorator):
+                change.decorators.append(decorator)
+            case InsertComment(text=text):
+                change.comments.append(text)
+        written = [change.removed, change.template is not None, change.imports is not None]
+        _refuse(sum(written) > 1 or (change.removed and change.guard is not None), "two operations write one statement")
+        if change.template or change.guard is not None:
+            _refuse(hasattr(statement, "body") or hasattr(statement, "cases"), "not a simple statement")
+
+    def _gone(self, statement: ast.stmt | None) -> bool:
+        """Say whether a statement, or one around it, is removed."""
+        while statement is not None:
+            if id(statement) in self._changes and self._changes[id(statement)].removed:
+                return True
+            statement = self._places.place(statement).parent
+        return False
+
+    def _require_imports(self) -> None:
+        changes = {key: change.imports for key, change in self._changes.items() if change.imports}
+        texts = requirements.missing(self._required, self._places.tree, changes)
+        if not texts:
+            return
+        anchor = requirements.last_leading_import(self._places.tree)
+        if anchor is not None:
+            line = self._places.logical_line(anchor)
+            last = self._places.tree.body[line.last]
+            on_line = self._places.tree.body[line.first : line.last + 1]
+            if any(id(each) in self._changes and self._changes[id(each)].in_block for each in on_line):
+                self._changes.setdefault(id(last), _Changes(last)).imports_behind += texts
+                return
+        self._pending.append(requirements.insertion(texts, self._places.tree, self._places))
+
+    def _join_present_imports(self) -> None:
+        """Let names that move to another module join an import of that module in the same block."""
+        for change in list(self._changes.values()):
+            statement = change.statement
+            if change.imports is None or not isinstance(statement, ast.ImportFrom):
+                continue
+            for alias in statement.names:
+                module, name = imports.target(statement, alias, change.imports)
+                present = self._import_of(module, statement) if name is not None else None
+                if present is not None:
+                    change.imports.removed.add(id(alias))
+                    joined = self._changes.setdefault(id(present), _Changes(present))
+                    joined.imports = joined.imports or ImportChanges()
+                    joined.imports.added.append(name)
+
+    def _import_of(self, module: str, statement: ast.ImportFrom) -> ast.ImportFrom | None:
+        if not module or module == imports.module_of(statement):
+            return None
+        place = self._places.place(statement)
+        for index, other in enumerate(place.block):
+            between = place.block[min(index, place.index) : max(index, place.index)]
+            if (
+                isinstance(other, ast.ImportFrom)
+                and imports.module_of(other) == module
+                and other.names[0].name != "*"
+                and not self._rewrites(other)
+                and all(isinstance(each, (ast.Import, ast.ImportFrom)) for each in between)
+            ):
+                return other
+        return None
+
+    def _rewrites(self, statement: ast.ImportFrom) -> bool:
+        change = self._changes.get(id(statement))
+        if change is None:
+            return False
+        names = change.imports is not None and (change.imports.removed or change.imports.retargeted)
+        return bool(change.removed or change.template or change.guard is not None or names)
+
+    def _at_one_depth(self, changes: list[_Changes]) -> Iterator[Splice]:
+        blocks: dict[int, dict[int, Outcome]] = {}
+        some: dict[int, _Changes] = {}
+        for change in changes:
+            place = self._places.place(change.statement)
+            if change.in_block or change.imports_behind:
+                some[id(place.block)] = change
+                blocks.setdefault(id(place.block), {})[place.index] = self._outcome(change)
+                continue
+            for decorator in change.decorators:
+                yield without_decorator(decorator, self._lines)
+            if change.items:
+                yield without_items(change.statement, change.items, self._places, self._source)
+        for key, outcomes in blocks.items():
+            place = self._places.place(some[key].statement)
+            yield from Block(place, outcomes, self._places, self._source).splices()
+
+    def _outcome(self, change: _Changes) -> Outcome:
+        statement, newline = change.statement, self._lines.newline
+        code = self._source(*self._lines.span(statement))
+        if change.removed:
+            outcome = Outcome(None)
+        elif change.template is not None:
+            place = self._places.place(statement)
+            indent, step = block_indent(place, self._places), unit(place, self._places)
+            template, fillings = change.template.template, self._expressions.fillings(change.template.holes)
+            first, *rest = templates.statements(template, fillings, indent, step, newline)
+            outcome = Outcome(first, after=rest, compound=templates.is_compound(template, fillings))
+        elif change.imports is not None:
+            outcome = imports.rewritten(statement, change.imports, code, newline)
+        else:
+            outcome = Outcome(code)
+        outcome.guard = change.guard
+        outcome.after += change.imports_behind
+        return outcome
+
+    def _source(self, start: int, end: int, *, at_start: bool = False, at_end: bool = False) -> str:
+        """Return the text of a range with the edits in it; say whether insertions at its ends belong to it."""
+        inside = [
+            splice
+            for splice in self._pending
+            if start <= splice.start
+            and splice.end <= end
+            and (at_start or splice.end > start)
+            and (at_end or splice.start < end)
+        ]
+        return spliced(self._lines.text, inside, start, end)
+
+    def _commit(self, splice: Splice) -> None:
+        """Put a splice in the place of those that lie in it; insertions at its ends stay."""
+        edges = (splice.start, splice.end)
+        self._pending = [
+            other
+            for other in self._pending
+            if not (splice.start <= other.start and other.end <= splice.end)
+            or (other.start == other.end and other.start in edges)
+        ]
+        self._pending.append(splice)
+
+
+def _refuse(conflict: bool, message: str) -> None:
+    if conflict:
+        raise WriteError(message)
+
+
+def _identity(operation: Operation) -> tuple[Any, ...]:
+    """Return what makes two operations the same: kind, nodes by identity, values."""
+    return (type(operation), *(_key(getattr(operation, each.name)) for each in fields(operation)))
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, ast.AST):
+        return id(value)
+    if isinstance(value, dict):
+        return tuple(sorted((name, id(hole)) for name, hole in value.items()))
+    return value

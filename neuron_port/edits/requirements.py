@@ -1,0 +1,124 @@
+"""Imports that a file needs: which are missing, and where they go."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+
+from neuron_port.edits.imports import ImportChanges
+from neuron_port.edits.operations import RequireImport
+from neuron_port.edits.places import Places
+from neuron_port.edits.splices import Splice
+
+
+def missing(
+    requirements: Iterable[RequireImport], tree: ast.Module, changes: Mapping[int, ImportChanges]
+) -> list[str]:
+    """Return the import statements that are not there yet, after ``changes``, by the identity of their statement."""
+    bound = set(_bound(tree, changes))
+    plain = {each.module for each in requirements if each.name is None and (each.module, None) not in bound}
+    names: dict[str, set[str]] = {}
+    for each in requirements:
+        if each.name is not None and (each.module, each.name) not in bound:
+            names.setdefault(each.module, set()).add(each.name)
+    texts = [f"import {module}" for module in sorted(plain)]
+    return texts + [f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names)]
+
+
+def last_leading_import(tree: ast.Module) -> ast.stmt | None:
+    """Return the last import at module level before other code begins."""
+    found = None
+    for index, statement in enumerate(tree.body):
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            found = statement
+        elif not (_docstring(statement) and index == 0 or _prelude(statement)):
+            break
+    return found
+
+
+def insertion(texts: list[str], tree: ast.Module, places: Places) -> Splice:
+    """Return the splice that adds import statements, behind the last leading import or in front of the code."""
+    lines = places.lines
+    newline = lines.newline
+    code = newline.join(texts)
+    anchor = last_leading_import(tree)
+    if anchor is None and tree.body and _docstring(tree.body[0]):
+        anchor = tree.body[0]
+    if anchor is None and tree.body:
+        start = _above_comments(places)
+        return Splice(start, start, f"{code}{newline}{newline}")
+    stop = places.logical_line(anchor).stop if anchor else len(lines.text)
+    if not lines.text[:stop].endswith(("\n", "\r")) and stop > 0:
+        code = f"{newline}{code}"
+    else:
+        code = f"{code}{newline}"
+    if anchor is not None and not _ordinary(anchor):
+        code = newline + code
+        if lines.text[stop : lines.line_end(stop)].strip():
+            code += newline
+    return Splice(stop, stop, code)
+
+
+def _bound(tree: ast.Module, changes: Mapping[int, ImportChanges]) -> Iterator[tuple[str, str | None]]:
+    """Yield the modules (with ``None``) and the members that the module binds under their own names."""
+    for statement in _module_level(tree.body):
+        change = changes.get(id(statement), ImportChanges())
+        for alias in statement.names:
+            if id(alias) in change.removed:
+                continue
+            if isinstance(statement, ast.ImportFrom):
+                name = change.retargeted.get(id(alias), f"{'.' * statement.level}{statement.module or ''}.{alias.name}")
+                module, _, member = name.rpartition(".")
+                if member == (alias.asname or alias.name):
+                    yield module, member
+            elif alias.asname is None:
+                parts = change.retargeted.get(id(alias), alias.name).split(".")
+                yield from ((".".join(parts[: index + 1]), None) for index in range(len(parts)))
+
+
+def _module_level(block: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    for statement in block:
+        match statement:
+            case ast.Import() | ast.ImportFrom():
+                yield statement
+            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=orelse):
+                yield from _module_level(orelse)
+            case ast.If(body=body, orelse=orelse):
+                yield from _module_level([*body, *orelse])
+            case ast.Try(body=body, orelse=orelse, finalbody=finalbody):
+                yield from _module_level([*body, *orelse, *finalbody])
+            case ast.With(body=body):
+                yield from _module_level(body)
+
+
+def _docstring(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _ordinary(statement: ast.stmt) -> bool:
+    """Say whether an import belongs next to a statement: not to a docstring, nor to ``__future__``."""
+    future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+    return isinstance(statement, (ast.Import, ast.ImportFrom)) and not future
+
+
+def _prelude(statement: ast.stmt) -> bool:
+    """Say whether imports may go on behind a statement: a guarded import, ``__version__ = ...``."""
+    match statement:
+        case ast.If(body=[ast.Import() | ast.ImportFrom(), *_]) | ast.Try(body=[ast.Import() | ast.ImportFrom(), *_]):
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return name.startswith("__") and name.endswith("__")
+    return False
+
+
+def _above_comments(places: Places) -> int:
+    """Return where the first statement begins, with the comments that stand directly above it but not the file's own."""
+    lines = places.lines
+    start = top = places.logical_line(places.tree.body[0]).begin
+    while top > 0 and lines.text[lines.line_start(top - 1) : top].lstrip().startswith("#"):
+        top = lines.line_start(top - 1)
+    return top if top > 0 else start

@@ -1,0 +1,292 @@
+"""Reads the rule files and indexes them, so that a lookup costs the same for ten rows and for ten thousand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from neuron_port import __version__
+from neuron_port.findings import Applicability, Confidence, Severity
+from neuron_port.prefilter import trigger_error
+from neuron_port.rules.model import Example, Row, Rule, Source
+from neuron_port.rules.triggers import triggers_of
+from neuron_port.semantics.module import Watch
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_REQUIRED = ("code", "name", "family", "summary", "why", "fix", "severity", "applicability", "confidence", "sources")
+_OPTIONAL = ("requires", "codemod", "methods", "attributes", "keywords", "strings", "functions", "triggers", "map", "example", "since", "fixed_in")
+_ROW_KEYS = ("from", "to", "import_to", "remove", "forms", "call", "message", "severity", "applicability", "confidence")
+_CODE = re.compile(r"[A-Z]{2,8}\d{3,4}\Z")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+_SUSPICIONS = {"inferred", "prerelease"}
+
+
+class RuleError(Exception):
+    """A rule file is wrong; the text names the file and the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """All rules of a run with their indexes.
+
+    ``names`` maps qualified names, ``prefixes`` the names in front of ``.*`` to their rule and row; ``methods``,
+    ``attributes``, ``keywords``, ``functions`` (definitions) and ``strings`` map a trigger word to the rules whose codemod asked for it.
+    ``digest`` changes with every change of a rule.
+    """
+
+    rules: Mapping[str, Rule]
+    digest: str
+    names: Mapping[str, tuple[Rule, Row]]
+    prefixes: Mapping[str, tuple[Rule, Row]]
+    methods: Mapping[str, tuple[Rule, ...]]
+    attributes: Mapping[str, tuple[Rule, ...]]
+    keywords: Mapping[str, tuple[Rule, ...]]
+    functions: Mapping[str, tuple[Rule, ...]]
+    strings: Mapping[str, tuple[Rule, ...]]
+    watch: Watch
+    triggers: tuple[str, ...] = field(default=())
+
+    def find(self, code_or_name: str) -> Rule | None:
+        """The rule with this code or kebab-case name (any case)."""
+        wanted = code_or_name.strip()
+        rule = self.rules.get(wanted.upper())
+        if rule is None:
+            rule = next((rule for rule in self.rules.values() if rule.name == wanted.lower()), None)
+        return rule
+
+    def near(self, code_or_name: str) -> list[str]:
+        """Codes and names that look like a mistyped one."""
+        words = [*self.rules, *(rule.name for rule in self.rules.values())]
+        return get_close_matches(code_or_name.upper(), words, 3) or get_close_matches(code_or_name.lower(), words, 3)
+
+    def row(self, qualname: str) -> tuple[Rule, Row] | None:
+        """The row for exactly this name, else the row with the longest matching prefix."""
+        found = self.names.get(qualname) or self.prefixes.get(qualname)
+        if found is not None:
+            return found
+        head = qualname
+        while True:
+            head, dot, _ = head.rpartition(".")
+            if not dot:
+                return None
+            found = self.prefixes.get(head)
+            if found is not None:
+                return found
+
+
+def shipped_folder(name: str) -> Path:
+    """The folder ``rules`` or ``fixtures``: inside the installed package, or at the root of a source checkout."""
+    packaged = _PACKAGE / "data" / name
+    return packaged if packaged.is_dir() else _PACKAGE.parent / name
+
+
+def load_rules(extend: Sequence[Path] = ()) -> RuleSet:
+    """Load the shipped rules and the user's own folders.
+
+    Raises:
+        RuleError: a file cannot be read, or says something that the schema does not know.
+    """
+    folders = [shipped_folder("rules"), *extend]
+    files: list[tuple[str, Path]] = []
+    for folder in folders:
+        if not folder.exists():
+            raise RuleError(f"{folder}: no such file or folder of rules")
+        paths = [folder] if folder.is_file() else sorted(folder.rglob("*.toml"))
+        files.extend((str(path), path) for path in paths)
+    documents = _documents(files)
+    rules: dict[str, Rule] = {}
+    for filename, document in documents:
+        rule = _rule(filename, document)
+        if rule.code in rules:
+            raise RuleError(f"{filename}: code {rule.code} is already taken by rule {rules[rule.code].name}")
+        rules[rule.code] = rule
+    return _index(dict(sorted(rules.items())), documents)
+
+
+def _documents(files: Sequence[tuple[str, Path]]) -> list[tuple[str, dict[str, Any]]]:
+    """The parsed files; a JSON copy keyed by names, sizes and times saves parsing TOML at each start."""
+    stamp = hashlib.sha256(__version__.encode())
+    for filename, path in files:
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise RuleError(f"{filename}: {error.strerror or error}") from None
+        stamp.update(f"{filename}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+    cached = _cache_folder() / f"rules-{stamp.hexdigest()[:32]}.json"
+    try:
+        return [(name, document) for name, document in json.loads(cached.read_bytes())]
+    except (OSError, ValueError):
+        pass
+    documents = [(filename, _parse(filename, path)) for filename, path in files]
+    try:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=cached.parent, delete=False, encoding="utf-8") as handle:
+            json.dump(documents, handle)
+        os.replace(handle.name, cached)
+    except (OSError, TypeError):
+        pass  # a read-only home, or a date in a user's file: the next start parses again
+    return documents
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "neuron-port"
+
+
+def _parse(filename: str, path: Path) -> dict[str, Any]:
+    try:
+        import tomllib
+    except ImportError:  # Python 3.10
+        import tomli as tomllib
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RuleError(f"{filename}: {error}") from None
+    return document
+
+
+def _word(filename: str, kind: type, text: object) -> Any:
+    try:
+        return kind.parse(str(text))
+    except ValueError as error:
+        raise RuleError(f"{filename}: {kind.__name__.lower()} {error}") from None
+
+
+def _clamped(
+    filename: str, where: str, severity: Severity, applicability: Applicability, confidence: Confidence
+) -> None:
+    if confidence < Confidence.DOCUMENTED and (severity is Severity.ERROR or applicability is Applicability.SAFE):
+        raise RuleError(
+            f"{filename}: {where} is {confidence.word}, so it cannot be an error or a safe fix"
+        )
+
+
+def _rule(filename: str, document: dict[str, Any]) -> Rule:
+    missing = [key for key in _REQUIRED if key not in document]
+    if missing:
+        raise RuleError(f"{filename}: missing key {missing[0]!r}")
+    unknown = [key for key in document if key not in _REQUIRED and key not in _OPTIONAL and key != "options"]
+    if unknown:
+        near = get_close_matches(unknown[0], [*_REQUIRED, *_OPTIONAL], 1)
+        raise RuleError(f"{filename}: unknown key {unknown[0]!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+    code, name = str(document["code"]), str(document["name"])
+    if not _CODE.match(code):
+        raise RuleError(f"{filename}: code {code!r} is not letters followed by digits, such as NP101")
+    if not _NAME.match(name):
+        raise RuleError(f"{filename}: name {name!r} is not kebab-case")
+    severity = _word(filename, Severity, document["severity"])
+    applicability = _word(filename, Applicability, document["applicability"])
+    confidence = _word(filename, Confidence, document["confidence"])
+    _clamped(filename, f"rule {code}", severity, applicability, confidence)
+    rows = tuple(
+        _row(filename, raw, severity, applicability, confidence) for raw in document.get("map", ())
+    )
+    sources = tuple(
+        Source(text=str(raw.get("url") or raw.get("text", "")), checked=str(raw.get("checked", "")))
+        for raw in document["sources"]
+    )
+    options = dict(document.get("options", {}))
+    for key in ("methods", "attributes", "keywords", "strings", "functions"):
+        options[key] = tuple(document.get(key, ()))
+    return Rule(
+        code=code,
+        name=name,
+        family=str(document["family"]),
+        summary=str(document["summary"]),
+        why=str(document["why"]).strip(),
+        fix=str(document["fix"]).strip(),
+        severity=severity,
+        applicability=applicability,
+        confidence=confidence,
+        sources=sources,
+        requires={str(key): str(value) for key, value in document.get("requires", {}).items()},
+        codemod=document.get("codemod"),
+        rows=rows,
+        triggers=tuple(document.get("triggers", ())),
+        options=options,
+        examples=tuple(
+            Example(before=str(raw["before"]), after=raw.get("after")) for raw in document.get("example", ())
+        ),
+        since=document.get("since"),
+        fixed_in=document.get("fixed_in"),
+    )
+
+
+def _row(
+    filename: str, raw: dict[str, Any], severity: Severity, applicability: Applicability, confidence: Confidence
+) -> Row:
+    if "from" not in raw:
+        raise RuleError(f"{filename}: a [[map]] row has no 'from'")
+    source = str(raw["from"])
+    where = f"row {source!r}"
+    row_confidence = _word(filename, Confidence, raw["confidence"]) if "confidence" in raw else confidence
+    row_severity = _word(filename, Severity, raw["severity"]) if "severity" in raw else severity
+    row_applicability = _word(filename, Applicability, raw["applicability"]) if "applicability" in raw else applicability
+    if row_confidence < Confidence.DOCUMENTED:
+        # A doubtful row under a well-known rule: what the row does not say itself is lowered.
+        if "severity" not in raw:
+            row_severity = min(row_severity, Severity.WARNING)
+        if "applicability" not in raw:
+            row_applicability = min(row_applicability, Applicability.UNSAFE)
+    _clamped(filename, where, row_severity, row_applicability, row_confidence)
+    action = "rewrite" if raw.get("to") else "remove" if raw.get("remove") else "flag"
+    return Row(
+        source=source,
+        to=raw.get("to"),
+        import_to=raw.get("import_to"),
+        action=action,
+        forms=tuple(raw.get("forms", ())),
+        call=raw.get("call"),
+        message=raw.get("message"),
+        severity=row_severity,
+        applicability=row_applicability if action != "flag" else Applicability.MANUAL,
+        confidence=row_confidence,
+        options={key: value for key, value in raw.items() if key not in _ROW_KEYS},
+    )
+
+
+def _index(rules: dict[str, Rule], documents: Iterable[tuple[str, dict[str, Any]]]) -> RuleSet:
+    names: dict[str, tuple[Rule, Row]] = {}
+    prefixes: dict[str, tuple[Rule, Row]] = {}
+    words: dict[str, dict[str, list[Rule]]] = {key: {} for key in ("methods", "attributes", "keywords", "strings", "functions")}
+    triggers: set[str] = set()
+    for rule in rules.values():
+        for row in rule.rows:
+            table, key = (prefixes, row.source[:-2]) if row.source.endswith(".*") else (names, row.source)
+            if key in table:
+                raise RuleError(f"{rule.code}: {row.source!r} stands in {table[key][0].code} already")
+            table[key] = (rule, row)
+        for kind, index in words.items():
+            for word in rule.options[kind]:
+                index.setdefault(word, []).append(rule)
+        for trigger in triggers_of(rule):
+            problem = trigger_error(trigger)
+            if problem is not None:
+                raise RuleError(f"{rule.code}: trigger {trigger!r}: {problem}")
+            triggers.add(trigger)
+    roots = {name.partition(".")[0] for name in (*names, *prefixes)}
+    watch = Watch(
+        methods=frozenset(words["methods"]),
+        attributes=frozenset(words["attributes"]),
+        keywords=frozenset(words["keywords"]),
+        words=tuple(sorted(words["strings"])),
+        roots=frozenset(roots),
+    )
+    content = json.dumps([document for _, document in documents], sort_keys=True, default=str)
+    return RuleSet(
+        rules=rules,
+        digest=hashlib.sha256(f"{__version__}\n{content}".encode()).hexdigest(),
+        names=names,
+        prefixes=prefixes,
+        **{kind: {word: tuple(found) for word, found in index.items()} for kind, index in words.items()},
+        watch=watch,
+        triggers=tuple(sorted(triggers)),
+    )

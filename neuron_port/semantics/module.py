@@ -1,0 +1,485 @@
+"""The semantic model of one module, built in a single pass over its ``ast``.
+
+The pass is iterative (no recursion limit), sets a ``parent`` attribute on every node and a ``scope`` attribute on every
+name, and collects what rules may ask for: bindings, references, method calls, attribute reads, keywords and strings
+that are on a watch list. Resolution happens afterwards and only for what a rule looks at.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from neuron_port.semantics.scopes import Binding, BindingKind, Scope
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_TYPE_SCOPES = tuple(getattr(ast, name) for name in ("TypeAlias",) if hasattr(ast, name))
+
+# Fields that never hold nodes worth a visit: contexts, operators, plain values.
+_SKIPPED = frozenset({"ctx", "ops", "op", "lineno", "type_comment", "kind", "conversion", "simple", "level"})
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _fields(cls: type) -> tuple[str, ...]:
+    known = _FIELDS.get(cls)
+    if known is None:
+        known = _FIELDS[cls] = tuple(name for name in cls._fields if name not in _SKIPPED)
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What the pass has to collect, as the loaded rules ask for it."""
+
+    methods: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    keywords: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
+    roots: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Collected:
+    """What the pass found, in source order within each list after ``Module`` is built."""
+
+    methods: list[ast.Call] = field(default_factory=list)
+    attributes: list[ast.Attribute] = field(default_factory=list)
+    keywords: list[ast.keyword] = field(default_factory=list)
+    strings: list[ast.expr] = field(default_factory=list)
+    imports: list[Binding] = field(default_factory=list)
+    stars: list[tuple[ast.ImportFrom, str]] = field(default_factory=list)
+    scopes: list[Scope] = field(default_factory=list)
+    calls: dict[str, list[ast.Call]] = field(default_factory=dict)
+    stores: dict[str, list[tuple[ast.Attribute, ast.expr | None]]] = field(default_factory=dict)
+    declared: dict[str, list[tuple[ast.Attribute, ast.expr]]] = field(default_factory=dict)
+    functions: dict[str, list[ast.AST]] = field(default_factory=dict)
+    classes: dict[str, list[ast.ClassDef]] = field(default_factory=dict)
+
+
+class Module:
+    """A parsed module with names resolved on demand.
+
+    Args:
+        text: the decoded source, without BOM.
+        tree: ``ast.parse`` of it; its nodes get ``parent`` and ``scope`` attributes.
+        watch: what to collect.
+    """
+
+    def __init__(self, text: str, tree: ast.Module, watch: Watch) -> None:
+        self.text = text
+        self.tree = tree
+        self.watch = watch
+        self.scope = Scope(tree, None)
+        tree.inner = self.scope
+        self.found = Collected(scopes=[self.scope])
+        self._names: dict[int, tuple[str, ...]] = {}
+        self._pass()
+
+    # -- the pass ---------------------------------------------------------------------------------------------------
+
+    def _pass(self) -> None:
+        watch, found = self.watch, self.found
+        methods, attributes, keywords = watch.methods, watch.attributes, watch.keywords
+        words = watch.words
+        stack: list[tuple[ast.AST, Scope]] = [(self.tree, self.scope)]
+        pop, push = stack.pop, stack.append
+        special = {
+            **dict.fromkeys(_FUNCTIONS, self._enter_function),
+            **dict.fromkeys(_COMPREHENSIONS, self._enter_comprehension),
+            ast.ClassDef: self._enter_class,
+            ast.Lambda: self._enter_lambda,
+        }
+        binders = {
+            ast.Import: self._bind_import,
+            ast.ImportFrom: self._bind_import_from,
+            ast.Assign: self._bind_assign,
+            ast.AnnAssign: self._bind_annotated,
+            ast.AugAssign: self._bind_augmented,
+            ast.NamedExpr: self._bind_walrus,
+            ast.For: self._bind_loop,
+            ast.AsyncFor: self._bind_loop,
+            ast.comprehension: self._bind_loop,
+            ast.With: self._bind_with,
+            ast.AsyncWith: self._bind_with,
+            ast.ExceptHandler: self._bind_handler,
+            ast.Delete: self._bind_delete,
+            ast.Global: self._declare_global,
+            ast.Nonlocal: self._declare_nonlocal,
+            ast.MatchAs: self._bind_pattern,
+            ast.MatchStar: self._bind_pattern,
+            ast.MatchMapping: self._bind_pattern,
+        }
+        name_type, attribute_type, call_type, constant_type = ast.Name, ast.Attribute, ast.Call, ast.Constant
+        while stack:
+            node, scope = pop()
+            cls = node.__class__
+            if cls is name_type:
+                node.scope = scope
+                scope.references.setdefault(node.id, []).append(node)
+                continue
+            if cls is constant_type:
+                value = node.value
+                if value.__class__ is str and value.startswith(words):
+                    found.strings.append(node)
+                continue
+            if cls is attribute_type:
+                value = node.value
+                value.parent = node
+                push((value, scope))
+                if node.attr in attributes:
+                    found.attributes.append(node)
+                continue
+            if cls is call_type:
+                function = node.func
+                if function.__class__ is attribute_type:
+                    if function.attr in methods:
+                        found.methods.append(node)
+                elif function.__class__ is name_type:
+                    found.calls.setdefault(function.id, []).append(node)
+                for keyword in node.keywords:
+                    if keyword.arg in keywords:
+                        found.keywords.append(keyword)
+            else:
+                enter = special.get(cls)
+                if enter is not None:
+                    enter(node, scope, push)
+                    continue
+                bind = binders.get(cls)
+                if bind is not None:
+                    bind(node, scope)
+                elif cls is ast.JoinedStr:
+                    values = node.values
+                    first = values[0] if values else None
+                    if isinstance(first, ast.Constant) and first.value.startswith(words):
+                        found.strings.append(node)
+                    for value in values:
+                        value.parent = node
+                        if value.__class__ is not constant_type:
+                            push((value, scope))
+                    continue
+            for name in _fields(cls):
+                value = getattr(node, name, None)
+                if value.__class__ is list:
+                    for item in value:
+                        if isinstance(item, ast.AST):
+                            item.parent = node
+                            push((item, scope))
+                elif isinstance(value, ast.AST):
+                    value.parent = node
+                    push((value, scope))
+        self._move_declared()
+        self._order()
+
+    def _move_declared(self) -> None:
+        """``global`` and ``nonlocal`` hold for the whole function, wherever in it they stand."""
+        for scope in self.found.scopes:
+            for name in (*scope.globals, *scope.nonlocals):
+                owner = scope.owner(name)
+                if owner is not scope:
+                    for binding in scope.bindings.pop(name, ()):
+                        owner.bind(binding)
+
+    def _order(self) -> None:
+        def place(node: ast.AST) -> tuple[int, int]:
+            return node.lineno, node.col_offset
+
+        found = self.found
+        for nodes in (found.methods, found.attributes, found.keywords, found.strings):
+            nodes.sort(key=place)
+        found.imports.sort(key=lambda binding: place(binding.node))
+        for scope in found.scopes:
+            for bindings in scope.bindings.values():
+                if len(bindings) > 1:
+                    bindings.sort(key=lambda binding: place(binding.node))
+
+    def _push_all(self, node: ast.AST, items: object, scope: Scope, push) -> None:
+        for item in items if isinstance(items, list) else [items]:
+            if isinstance(item, ast.AST):
+                item.parent = node
+                push((item, scope))
+
+    def _inner(self, node: ast.AST, scope: Scope) -> Scope:
+        inner = Scope(node, scope)
+        node.inner = inner
+        self.found.scopes.append(inner)
+        return inner
+
+    def _enter_function(self, node: ast.AST, scope: Scope, push) -> None:
+        scope.bind(Binding(node.name, BindingKind.FUNCTION, node, scope, annotation=node.returns))
+        self.found.functions.setdefault(node.name, []).append(node)
+        self._push_all(node, node.decorator_list, scope, push)
+        self._push_all(node, node.returns, scope, push)
+        inner = self._inner(node, scope)
+        self._parameters(node, node.args, scope, inner, push)
+        self._push_all(node, getattr(node, "type_params", []), inner, push)
+        self._push_all(node, node.body, inner, push)
+
+    def _enter_lambda(self, node: ast.Lambda, scope: Scope, push) -> None:
+        inner = self._inner(node, scope)
+        self._parameters(node, node.args, scope, inner, push)
+        self._push_all(node, node.body, inner, push)
+
+    def _parameters(self, node: ast.AST, args: ast.arguments, outer: Scope, inner: Scope, push) -> None:
+        args.parent = node
+        positional = [*args.posonlyargs, *args.args]
+        defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
+        pairs = [*zip(positional, defaults), *zip(args.kwonlyargs, args.kw_defaults)]
+        pairs += [(arg, None) for arg in (args.vararg, args.kwarg) if arg is not None]
+        for arg, default in pairs:
+            arg.parent = args
+            inner.bind(
+                Binding(arg.arg, BindingKind.PARAMETER, arg, inner, value=default, annotation=arg.annotation)
+            )
+            if arg.annotation is not None:
+                arg.annotation.parent = arg
+                push((arg.annotation, outer))
+            if default is not None:
+                default.parent = args
+                push((default, outer))
+
+    def _enter_class(self, node: ast.ClassDef, scope: Scope, push) -> None:
+        scope.bind(Binding(node.name, BindingKind.CLASS, node, scope))
+        self.found.classes.setdefault(node.name, []).append(node)
+        for items in (node.decorator_list, node.bases, node.keywords):
+            self._push_all(node, items, scope, push)
+        inner = self._inner(node, scope)
+        self._push_all(node, getattr(node, "type_params", []), inner, push)
+        self._push_all(node, node.body, inner, push)
+
+    def _enter_comprehension(self, node: ast.AST, scope: Scope, push) -> None:
+        inner = self._inner(node, scope)
+        first = node.generators[0]
+        for generator in node.generators:
+            generator.parent = node
+            self._bind_loop(generator, inner)
+            self._push_all(generator, generator.target, inner, push)
+            self._push_all(generator, generator.ifs, inner, push)
+            # Only the first iterable is evaluated in the enclosing scope.
+            self._push_all(generator, generator.iter, scope if generator is first else inner, push)
+        for name in ("elt", "key", "value"):
+            part = getattr(node, name, None)
+            if part is not None:
+                self._push_all(node, part, inner, push)
+
+    # -- binding ----------------------------------------------------------------------------------------------------
+
+    def _bind_import(self, node: ast.Import, scope: Scope) -> None:
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            qualname = alias.name if alias.asname else name
+            alias.parent = node
+            binding = Binding(name, BindingKind.IMPORT, alias, scope, qualname=qualname, statement=node)
+            scope.bind(binding)
+            self.found.imports.append(binding)
+
+    def _bind_import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+        module = "." * node.level + (node.module or "")
+        for alias in node.names:
+            alias.parent = node
+            if alias.name == "*":
+                self.found.stars.append((node, module))
+                continue
+            qualname = f"{module}.{alias.name}" if module.strip(".") else module + alias.name
+            name = alias.asname or alias.name
+            binding = Binding(name, BindingKind.IMPORT, alias, scope, qualname=qualname, statement=node)
+            scope.bind(binding)
+            self.found.imports.append(binding)
+
+    def _bind_target(
+        self, target: ast.expr, value: ast.expr | None, scope: Scope, kind: BindingKind, annotation: ast.expr | None = None
+    ) -> None:
+        if isinstance(target, ast.Name):
+            scope.bind(Binding(target.id, kind, target, scope, value=value, annotation=annotation))
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            elements = target.elts
+            starred = any(isinstance(element, ast.Starred) for element in elements)
+            values: list[ast.expr | None] = [None] * len(elements)
+            if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(elements) and not starred:
+                values = list(value.elts)
+            pairwise = values[0] is not None if values else False
+            for element, item in zip(elements, values):
+                part = kind if pairwise or kind is BindingKind.LOOP else BindingKind.UNPACK
+                self._bind_target(element, item if pairwise else value, scope, part)
+        elif isinstance(target, ast.Starred):
+            self._bind_target(target.value, value, scope, kind if kind is BindingKind.LOOP else BindingKind.UNPACK)
+        elif isinstance(target, ast.Attribute):
+            self.found.stores.setdefault(target.attr, []).append((target, value))
+
+    def _bind_assign(self, node: ast.Assign, scope: Scope) -> None:
+        for target in node.targets:
+            self._bind_target(target, node.value, scope, BindingKind.ASSIGN)
+
+    def _bind_annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
+        self._bind_target(node.target, node.value, scope, BindingKind.ASSIGN, node.annotation)
+        if isinstance(node.target, ast.Attribute):
+            self.found.declared.setdefault(node.target.attr, []).append((node.target, node.annotation))
+
+    def _bind_augmented(self, node: ast.AugAssign, scope: Scope) -> None:
+        self._bind_target(node.target, node.value, scope, BindingKind.AUGMENT)
+
+    def _bind_walrus(self, node: ast.NamedExpr, scope: Scope) -> None:
+        while scope.is_comprehension and scope.parent is not None:
+            scope = scope.parent
+        self._bind_target(node.target, node.value, scope, BindingKind.ASSIGN)
+
+    def _bind_loop(self, node: ast.AST, scope: Scope) -> None:
+        self._bind_target(node.target, node.iter, scope, BindingKind.LOOP)
+
+    def _bind_with(self, node: ast.AST, scope: Scope) -> None:
+        for item in node.items:
+            if item.optional_vars is not None:
+                self._bind_target(item.optional_vars, item.context_expr, scope, BindingKind.WITH)
+
+    def _bind_handler(self, node: ast.ExceptHandler, scope: Scope) -> None:
+        if node.name:
+            scope.bind(Binding(node.name, BindingKind.EXCEPT, node, scope, value=node.type))
+
+    def _bind_delete(self, node: ast.Delete, scope: Scope) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                scope.bind(Binding(target.id, BindingKind.DELETE, target, scope))
+
+    def _bind_pattern(self, node: ast.AST, scope: Scope) -> None:
+        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
+        if name:
+            scope.bind(Binding(name, BindingKind.MATCH, node, scope))
+
+    def _declare_global(self, node: ast.Global, scope: Scope) -> None:
+        scope.globals.update(node.names)
+
+    def _declare_nonlocal(self, node: ast.Nonlocal, scope: Scope) -> None:
+        scope.nonlocals.update(node.names)
+
+    # -- questions --------------------------------------------------------------------------------------------------
+
+    def bindings(self, name: ast.Name) -> list[Binding]:
+        """All bindings that a name node may refer to (empty for builtins and unknown names)."""
+        found = name.scope.lookup(name.id)
+        return found[1] if found else []
+
+    def references(self, binding: Binding) -> list[ast.Name]:
+        """Every read of the name that ``binding`` binds, in source order; reads that mean another scope's name are left out."""
+        owner = binding.scope
+        name = binding.name
+        nodes = []
+        for scope in self.found.scopes:
+            for node in scope.references.get(name, ()):
+                if node.ctx.__class__ is ast.Load:
+                    found = scope.lookup(name)
+                    if found is not None and found[0] is owner:
+                        nodes.append(node)
+        nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+        return nodes
+
+    def qualname(self, node: ast.AST | None) -> str | None:
+        """The one dotted name that an expression means, or ``None`` when it means none or several."""
+        names = self.qualnames(node)
+        return names[0] if len(names) == 1 else None
+
+    def qualnames(self, node: ast.AST | None) -> tuple[str, ...]:
+        """All dotted names that a name or attribute chain may mean, through imports and module aliases."""
+        return self._resolve(node, 0)
+
+    def _resolve(self, node: ast.AST | None, depth: int) -> tuple[str, ...]:
+        suffix: list[str] = []
+        while isinstance(node, ast.Attribute):
+            suffix.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or not hasattr(node, "scope"):
+            if isinstance(node, ast.Call):
+                return tuple(".".join([base, *reversed(suffix)]) for base in self._dynamic(node, depth))
+            return ()
+        key = id(node)
+        bases = self._names.get(key)
+        if bases is None:
+            if depth > 8:
+                return ()
+            self._names[key] = ()  # a name defined by itself stays unresolved
+            bases = self._names[key] = self._resolve_name(node, depth)
+        if not suffix:
+            return bases
+        tail = ".".join(reversed(suffix))
+        return tuple(f"{base}.{tail}" for base in bases)
+
+    def _resolve_name(self, node: ast.Name, depth: int) -> tuple[str, ...]:
+        names: list[str] = []
+        for binding in self.bindings(node):
+            if binding.kind is BindingKind.IMPORT:
+                names.append(binding.qualname or "")
+            elif binding.kind is BindingKind.ASSIGN and binding.value is not None:
+                if isinstance(binding.value, ast.Constant) and binding.value.value is None:
+                    continue  # `apex = None` beside a guarded import
+                value = binding.value
+                resolved = self._resolve(value, depth + 1) if isinstance(value, (ast.Name, ast.Attribute, ast.Call)) else ()
+                if not resolved:
+                    return ()
+                names.extend(resolved)
+            else:
+                return ()
+        return tuple(dict.fromkeys(names))
+
+    def _dynamic(self, call: ast.Call, depth: int) -> tuple[str, ...]:
+        """``getattr(torch, "cuda")``, ``importlib.import_module("torch.cuda")``, ``__import__("torch")``."""
+        function = call.func
+        arguments = call.args
+        if isinstance(function, ast.Name) and function.id == "getattr" and len(arguments) >= 2:
+            attribute = arguments[1]
+            if isinstance(attribute, ast.Constant) and isinstance(attribute.value, str):
+                return tuple(f"{base}.{attribute.value}" for base in self._resolve(arguments[0], depth + 1))
+        elif arguments and isinstance(arguments[0], ast.Constant) and isinstance(arguments[0].value, str):
+            if isinstance(function, ast.Name) and function.id == "__import__":
+                return (arguments[0].value.partition(".")[0],)
+            if isinstance(function, (ast.Name, ast.Attribute)):
+                if self._resolve(function, depth + 1) == ("importlib.import_module",):
+                    return (arguments[0].value,)
+        return ()
+
+
+def ancestors(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes around ``node``, innermost first, ending with the module."""
+    parent = getattr(node, "parent", None)
+    while parent is not None:
+        yield parent
+        parent = getattr(parent, "parent", None)
+
+
+def statement(node: ast.AST) -> ast.stmt:
+    """The statement that ``node`` belongs to (itself when it is one)."""
+    while not isinstance(node, ast.stmt):
+        node = node.parent
+    return node
+
+
+def chain_top(node: ast.expr) -> ast.expr:
+    """The outermost attribute access of the dotted chain that begins at ``node``."""
+    parent = getattr(node, "parent", None)
+    while isinstance(parent, ast.Attribute) and parent.value is node:
+        node, parent = parent, getattr(parent, "parent", None)
+    return node
+
+
+def enclosing_function(node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
+    """The innermost function that ``node`` is inside of, if any."""
+    for around in ancestors(node):
+        if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return around
+    return None
+
+
+def enclosing_class(node: ast.AST) -> ast.ClassDef | None:
+    """The innermost class that ``node`` is inside of, if any."""
+    for around in ancestors(node):
+        if isinstance(around, ast.ClassDef):
+            return around
+    return None
+
+
+def scope_at(node: ast.AST) -> Scope:
+    """The scope whose names a new expression at ``node`` would see."""
+    for around in (node, *ancestors(node)):
+        inner = getattr(around, "inner", None)
+        if inner is not None:
+            return inner
+    raise ValueError("the node does not belong to an analysed module")
