@@ -2,9 +2,9 @@
 
     python benchmarks/precision.py --json benchmarks/results/precision.json
 
-Two counts: the hundred device-agnostic files of tests/corpus/device_agnostic.txt, and all files of the corpus that hold no word of
-CUDA or NCCL at all. For the latter each change is listed with the codes that caused it: ``torch.compile`` needs its backend named
-in such files too, and ``nn.DataParallel`` has no place on Neuron.
+Two counts: the hundred device-agnostic files of tests/corpus/device_agnostic.txt, and all files of the corpus that hold
+no word of CUDA or NCCL at all. For the latter each change is listed with the codes that caused it: ``torch.compile``
+needs its backend named in such files too, and ``nn.DataParallel`` has no place on Neuron.
 """
 
 from __future__ import annotations

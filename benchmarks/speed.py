@@ -2,11 +2,11 @@
 
     python benchmarks/speed.py --download --json benchmarks/results/speed.json
 
-The corpus is the Python files of six wheels: transformers, accelerate, trl, diffusers, peft and timm (4,787 files, 94 MB).
-Measured in turn, ``--runs`` times each, medians are reported: ruff with two rule groups and no cache, a bare ``ast.parse`` of
-every file, check without a cache (cold), check with a filled cache (warm), check of one file of about 300 lines, ``--version``.
-TorchFix is slower by orders of magnitude, so it gets a sample of the corpus and fewer runs (``--torchfix``); ruff and check are
-measured on the same sample. All figures are of whole processes, start-up included.
+The corpus is the Python files of six wheels: transformers, accelerate, trl, diffusers, peft and timm (4,787 files,
+94 MB). Measured in turn, ``--runs`` times each, medians are reported: ruff with two rule groups and no cache, a bare
+``ast.parse`` of every file, check without a cache (cold), check with a filled cache (warm), check of one file of about
+300 lines, ``--version``. TorchFix is slower by orders of magnitude, so it gets a sample of the corpus and fewer runs
+(``--torchfix``); ruff and check are measured on the same sample. All figures are of whole processes, start-up included.
 """
 
 from __future__ import annotations

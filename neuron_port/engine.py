@@ -275,24 +275,28 @@ class Engine:
             changed = Writer(analysis.text, analysis.tree).apply(_operations(chosen))
             parse(changed)
         except (WriteError, UnreadableFile):
-            chosen = [report for report in chosen if self._writable(analysis, report)]
+            chosen = self._compatible(analysis, chosen)
             if not chosen:
                 return analysis.text, 0
-            try:
-                changed = Writer(analysis.text, analysis.tree).apply(_operations(chosen))
-                parse(changed)
-            except (WriteError, UnreadableFile):
-                return analysis.text, 0
+            changed = Writer(analysis.text, analysis.tree).apply(_operations(chosen))
         return self._without_unused_imports(analysis, changed), len(chosen)
 
-    def _writable(self, analysis: _Analysis, report: Report) -> bool:
+    def _compatible(self, analysis: _Analysis, chosen: list[Report]) -> list[Report]:
+        """The reports that can be written together: group by group, one that contradicts those before it is left out."""
         from neuron_port.edits.writer import WriteError, Writer
 
-        try:
-            parse(Writer(analysis.text, analysis.tree).apply(report.operations))
-        except (WriteError, UnreadableFile):
-            return False
-        return True
+        groups: dict[int, list[Report]] = {}
+        for report in chosen:
+            groups.setdefault(report.group, []).append(report)
+        kept: list[Report] = []
+        writer = Writer(analysis.text, analysis.tree)
+        for group in groups.values():
+            try:
+                parse(writer.apply(_operations([*kept, *group])))
+            except (WriteError, UnreadableFile):
+                continue
+            kept += group
+        return kept
 
     def _without_unused_imports(self, analysis: _Analysis, text: str) -> str:
         """Remove the imports that the edits made unused: read before, read nowhere now."""

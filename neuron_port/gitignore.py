@@ -51,10 +51,10 @@ class IgnoreRules:
 
     def __init__(self, lines: Iterable[str]) -> None:
         patterns = [pattern for line in lines if (pattern := _clean(line))]
-        # Plain names are looked up, which is all that is needed for the usual list of folders.
-        is_plain = all(_PLAIN_NAME.fullmatch(pattern) for pattern in patterns)
-        self._names = frozenset(patterns if is_plain else ())
-        self._rules = [] if is_plain else [_Rule(pattern) for pattern in reversed(patterns)]
+        # Plain names are looked up, if nothing can take them back: most lists of folders hold little else.
+        is_plain = not any(pattern.startswith("!") for pattern in patterns)
+        self._names = frozenset(pattern for pattern in patterns if is_plain and _PLAIN_NAME.fullmatch(pattern))
+        self._rules = [_Rule(pattern) for pattern in reversed(patterns) if pattern not in self._names]
         ends = [_literal_ends(rule.last_part) for rule in self._rules]
         self._tails = tuple({tail for _, tail in ends if tail})
         self._heads = tuple({head for head, tail in ends if not tail})

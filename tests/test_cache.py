@@ -246,9 +246,9 @@ def test_warm_run_of_thousands_is_quick(tmp_path: Path) -> None:
     cache.save()
     times = []
     for _ in range(3):
-        begin = time.perf_counter()
+        begin = time.process_time()
         warm = opened(tmp_path)
         counts = [len(warm.get(warm.key(b"%d" % number), "a.py")) for number in range(4800)]
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
         assert counts == [number % 4 for number in range(4800)]
     assert min(times) < 0.5

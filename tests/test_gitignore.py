@@ -90,6 +90,10 @@ def test_plain_names() -> None:
     assert [rules.decide(path, False) for path in ("x", "a/x", "x/a", "y.z", "yzz")] == [True, True, None, True, None]
     assert [rules.covers(path) for path in ("x/a", "a/y.z/b", "a/b")] == [True, True, False]
     assert [rules.may_match(name) for name in ("x", "y.z", "xy")] == [True, True, False]
+    rules = IgnoreRules(["x", "/y", "!x"])
+    assert [rules.decide(path, False) for path in ("x", "a/x", "y", "a/y")] == [False, False, True, None]
+    rules = IgnoreRules(["x", "/y", "z"])
+    assert [rules.decide(path, False) for path in ("a/x", "y", "a/y", "z")] == [True, True, None, True]
 
 
 def test_truth() -> None:

@@ -378,7 +378,7 @@ def test_a_file_that_grows_bad_between_check_and_fix_is_left(folder: Path) -> No
     assert (folder / "good.py").read_bytes() == b"import torch\ntorch.cuda(\n"
 
 
-# -- interruptions ------------------------------------------------------------------------------------------------------
+# -- interruptions ----------------------------------------------------------------------------------------------------
 
 BUSY_FILES = 120
 

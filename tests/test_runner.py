@@ -374,12 +374,13 @@ def test_workers_end_with_their_parent(files: list[Path], tmp_path: Path, method
     command = [sys.executable, str(script), str(tmp_path), "sleep", method]
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(REPOSITORY)}, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while len(list(tmp_path.glob("*.pid"))) < 2 and time.monotonic() < deadline:
+    children: set[int] = set()
+    while len(children) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
+        children = {int(path.read_text() or 0) for path in tmp_path.glob("*.pid")} - {0}
     process.kill()
     process.wait()
-    children = {int(path.read_text() or 0) for path in tmp_path.glob("*.pid")} - {0}
-    assert len(children) >= 2
+    assert len(children) == 2
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and any(map(is_alive, children)):
         time.sleep(0.1)

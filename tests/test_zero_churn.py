@@ -65,17 +65,14 @@ def test_own_files_do_not_change(tmp_path: Path, target: str, suffix: bytes) -> 
     assert changed_by_fix(tmp_path, target) == []
 
 
-def test_own_files_have_no_error_and_no_warning(tmp_path: Path) -> None:
+def test_own_files_have_one_warning(tmp_path: Path) -> None:
+    """A generator on whatever device the inputs have: not proven to work on Neuron, and so a person is told."""
     for path in AGNOSTIC:
         shutil.copy(path, tmp_path)
     done = run(tmp_path, "check", "--no-cache", "--format", "json", ".")
-    found = [
-        f"{f['filename']}:{f['location']['row']} {f['code']}"
-        for f in json.loads(done.stdout)
-        if f["severity"] != "info"
-    ]
-    assert found == []
-    assert done.returncode == 0
+    findings = [finding for finding in json.loads(done.stdout) if finding["severity"] != "info"]
+    found = [(Path(finding["filename"]).name, finding["location"]["row"], finding["code"]) for finding in findings]
+    assert found == [("device_of_inputs.py", 27, "NP147")]
 
 
 @pytest.mark.parametrize("target", ["neuron", "portable"])

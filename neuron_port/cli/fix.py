@@ -82,7 +82,8 @@ def command(
 def _write_diff(results: Sequence[Fixed], color: str) -> None:
     from neuron_port.cli.terminal import wants_colour
 
-    diff = (line for result in results for line in result.diff)
+    ordered = sorted(results, key=lambda result: str(result.path))
+    diff = (line for result in ordered for line in result.diff)
     if wants_colour(color, sys.stdout):
         from neuron_port.cli.output import write_lines
         from neuron_port.reporting.diff import painted

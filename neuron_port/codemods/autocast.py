@@ -3,7 +3,8 @@
     with torch.cuda.amp.autocast():                  ->  with torch.autocast("neuron", dtype=torch.bfloat16):
     with torch.cuda.amp.autocast(use_amp):           ->  with torch.autocast("neuron", enabled=use_amp, dtype=torch.bfloat16):
 
-In a file that also runs without an accelerator the device is ``"neuron" if torch.accelerator.is_available() else "cpu"``.
+In a file that also runs without an accelerator the device is ``"neuron" if torch.accelerator.is_available() else "cpu"``,
+and the region is enabled only where there is one: on the CPU the old one was off.
 
     with torch.autocast("cuda", dtype=torch.half):   ->  with torch.autocast("neuron", dtype=torch.half):
     from torch.cuda.amp import autocast              ->  from torch.amp import autocast
@@ -41,13 +42,13 @@ def inspect(site: Site) -> Iterator[Report]:
         row = replace(site.row, options={**site.row.options, "first": device.text})
         for report in by_table(replace(site, row=row)):
             if report.operations:
-                report.operations += (*device.operations, *_dtype(site, call))
+                report.operations += (*device.operations, *_dtype(site, call), *_enabled(site, call, survives))
             yield report
     else:
-        yield from _named(site, call, device)
+        yield from _named(site, call, device, survives)
 
 
-def _named(site: Site, call: ast.Call, device: Spelling) -> Iterator[Report]:
+def _named(site: Site, call: ast.Call, device: Spelling, survives: bool) -> Iterator[Report]:
     """``torch.autocast("cuda")``."""
     given = (
         call.args[0] if call.args else next((item.value for item in call.keywords if item.arg == "device_type"), None)
@@ -58,9 +59,27 @@ def _named(site: Site, call: ast.Call, device: Spelling) -> Iterator[Report]:
     operation = SetString(given, "neuron") if device.text == '"neuron"' else Replace(given, device.text)
     yield site.report(
         node=call,
-        operations=[operation, *device.operations, *_dtype(site, call)],
+        operations=[operation, *device.operations, *_dtype(site, call), *_enabled(site, call, survives)],
         applicability=Applicability.UNSAFE,
     )
+
+
+def _enabled(site: Site, call: ast.Call, survives: bool) -> tuple[Operation, ...]:
+    """On the CPU the old region was off: it stays off, so that a run there gives the same numbers."""
+    condition = site.spell("torch.accelerator.is_available", call)
+    if not survives or condition is None:
+        return ()
+    position = 0 if site.qualname.startswith("torch.cuda.") else 2
+    given = next((item.value for item in call.keywords if item.arg == "enabled"), None)
+    if given is None and len(call.args) > position:
+        given = call.args[position]
+    if given is None or (isinstance(given, ast.Constant) and given.value is True):
+        text = f"{condition.text}()"
+        new = Replace(given, text) if given is not None else InsertArgument(call, text, "enabled")
+        return (new, *condition.operations)
+    if isinstance(given, ast.Constant):
+        return ()
+    return (Replace(given, f"{{given}} and {condition.text}()", {"given": given}), *condition.operations)
 
 
 def _dtype(site: Site, call: ast.Call) -> tuple[Operation, ...]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.device_spelling import DeviceString, device_string, respell
@@ -57,6 +58,7 @@ def inspect(site: Site) -> Iterator[Report]:
     chooser = _chooser(call)
     if chooser is not None and not strings:
         strings = _strings(chooser)
+    _learn(site, region, owner)
     several = context.guards.several_backends(owner)
     if strings:
         report = _choice(site, call, strings, operations, use, owner)
@@ -96,6 +98,21 @@ def inspect(site: Site) -> Iterator[Report]:
     yield _one_of_several(report) if several else report
 
 
+def _learn(site: Site, region: list[ast.AST], owner: ast.AST | None) -> None:
+    """An undecided ``"cuda"`` that is used, or asked for, where CUDA is there, is taken for a device (unsafe)."""
+    inside = {id(node) for node in region}
+    test = getattr(owner, "test", None)
+    devices = site.context.devices
+    for literal in site.module.found.strings:
+        around = {id(node) for node in ancestors(literal)} | {id(literal)}
+        use = devices.use(literal)
+        undecided = use.role is Role.UNKNOWN or (use.role is Role.CHOICES and isinstance(use.place, ast.Call))
+        if inside & around and undecided:
+            devices.relearn(literal, Use(Role.DEVICE, use.place, use.outer, "used where CUDA is there", wants_text=True))
+        elif test is not None and id(test) in around and use.role is Role.COMPARE and not use.sure:
+            devices.relearn(literal, replace(use, evidence="asked together with CUDA's availability", sure=True))
+
+
 def _one_of_several(report: Report) -> Report:
     report.applicability = min(report.applicability, Applicability.UNSAFE)
     report.evidence = "one of several backends"
@@ -119,7 +136,8 @@ def _choice(
         for node in (string.literal, string.built):
             context.claimed.add(id(node))
         if context.portable:
-            spelling = site.device(text=True, node=string.literal)
+            # A table is built before its index is known: each entry must exist on every host.
+            spelling = site.device(text=True, node=string.literal, or_cpu=isinstance(shown, ast.Subscript))
             if spelling is not None:
                 changes += [Replace(string.built, spelling.text), *spelling.operations]
         else:

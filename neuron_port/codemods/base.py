@@ -13,7 +13,7 @@ from neuron_port.semantics.devices import DeviceUses
 from neuron_port.semantics.guards import Guards
 from neuron_port.semantics.module import Module, scope_at
 from neuron_port.semantics.receivers import Receivers
-from neuron_port.semantics.scopes import Binding, BindingKind
+from neuron_port.semantics.scopes import Binding, BindingKind, Scope
 
 
 @dataclass(slots=True, eq=False)
@@ -21,7 +21,7 @@ class Report:
     """One finding with the operations that would fix it.
 
     ``node`` is the place shown. ``region`` holds the nodes that this report guards: their reports and this one are
-    applied together or not at all. ``use`` says which imported binding the place reads, and the qualified name that
+    applied together or not at all; ``follows`` holds nodes whose own ports this one depends on. ``use`` says which imported binding the place reads, and the qualified name that
     the binding must mean after the fix (``None``: the place no longer reads it); ``origin`` is the name that reads it.
     """
 
@@ -37,6 +37,8 @@ class Report:
     cuda_only: bool = False
     imported: Binding | None = None
     origin: ast.AST | None = None
+    follows: tuple[ast.AST, ...] = ()
+    group: int = 0
 
     def leave(self, reason: str | None = None) -> None:
         """Take the fix back: a person decides."""
@@ -123,6 +125,7 @@ class Site:
         use: tuple[Binding, str | None] | None = None,
         cuda_only: bool = False,
         imported: Binding | None = None,
+        follows: Sequence[ast.AST] = (),
     ) -> Report:
         """A report with what the row and the rule say wherever the codemod says nothing itself."""
         rule = self.context.rules[code] if code else self.rule
@@ -144,6 +147,7 @@ class Site:
             cuda_only=cuda_only or bool(row and row.options.get("cuda_only")) or is_cuda_library(rule),
             imported=imported,
             origin=self.node,
+            follows=tuple(follows),
         )
 
     def spell(self, qualname: str, node: ast.AST | None = None) -> Spelling | None:
@@ -203,6 +207,18 @@ def _fixed_by_import(use: tuple[Binding, str | None] | None) -> bool:
     return use is not None and use[1] is not None
 
 
+def _means(binding: Binding, root: str) -> bool:
+    """An import of ``root``, or the ``torch = None`` of an optional one."""
+    if binding.kind is BindingKind.ASSIGN:
+        return isinstance(binding.value, ast.Constant) and binding.value.value is None
+    return binding.qualname == root
+
+
+def _bound_before(binding: Binding, scope: Scope, node: ast.AST) -> bool:
+    """Whether the import has run when ``node`` does: code of the same scope runs from top to bottom."""
+    return binding.scope is not scope or binding.node.lineno <= node.lineno
+
+
 def spell(module: Module, qualname: str, node: ast.AST) -> Spelling | None:
     """How to write ``qualname`` at ``node``: through an import that is visible there, else with ``import root`` added."""
     root, _, rest = qualname.partition(".")
@@ -211,9 +227,9 @@ def spell(module: Module, qualname: str, node: ast.AST) -> Spelling | None:
         if binding.qualname != root:
             continue
         found = scope.lookup(binding.name)
-        if found is not None and all(other.qualname == root for other in found[1]):
+        if found is not None and all(_means(other, root) for other in found[1]) and _bound_before(binding, scope, node):
             return Spelling(f"{binding.name}.{rest}" if rest else binding.name)
     taken = scope.lookup(root)
-    if taken is not None and not all(other.kind is BindingKind.IMPORT and other.qualname == root for other in taken[1]):
-        return None
+    if taken is not None:
+        return None  # it means something else, or is imported only later
     return Spelling(qualname, (RequireImport(root),))

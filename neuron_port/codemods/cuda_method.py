@@ -130,9 +130,14 @@ def _device_argument(site: Site, value: ast.expr) -> tuple[str | None, dict[str,
     text = device.text if device else '"neuron"'
     if isinstance(value, ast.Constant) and value.value is None:
         return text, {}, False
+    if is_rank(site.module, value) and site.context.portable and not isinstance(value, ast.Constant):
+        torch = site.spell("torch.device", value)
+        if torch is None:
+            raise Unmappable("the name torch means something else here")
+        return f"{torch.text}({text}.type, {{index}})", {"index": value}, "gpu" in ast.unparse(value).lower()
     if is_rank(site.module, value):
-        # A rank is surely this process's own; `gpu` usually is.
-        return text, {}, not isinstance(value, ast.Constant)
+        # A rank is surely this process's own core; `gpu` usually is.
+        return text, {}, "gpu" in ast.unparse(value).lower()
     if isinstance(value, ast.Constant) and isinstance(value.value, int):
         return (text if site.context.portable else f'"neuron:{value.value}"'), {}, True
     if device_string(value) is not None or isinstance(value, (ast.JoinedStr, ast.IfExp)):
@@ -142,6 +147,9 @@ def _device_argument(site: Site, value: ast.expr) -> tuple[str | None, dict[str,
         "torch.cuda.current_device",
     ):
         return None, {}, False
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "get_device":
+        site.context.claimed.add(id(value))
+        return "{tensor}.device", {"tensor": value.func.value}, True
     name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
     if like_device(name) and not name.endswith(("_id", "_idx", "_ids", "_index")):
         return None, {}, True

@@ -20,7 +20,12 @@ from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.guards import block_of, exits, implied, test_of
 from neuron_port.semantics.module import ancestors
 
-_SHOWS = frozenset({"print", "str", "repr", "format", "dumps", "info", "debug", "warning", "write", "append", "join"})
+_SHOWS = frozenset(
+    {"print", "str", "repr", "format", "dumps", "info", "debug", "warning", "write", "append", "join", "bool"}
+)
+_TAKES_APART = frozenset(
+    {"int", "float", "len", "tuple", "list", "map", "Version", "LooseVersion", "StrictVersion", "parse"}
+)
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
@@ -29,36 +34,41 @@ def inspect(site: Site) -> Iterator[Report]:
     if not site.row.options.get("test_message"):
         yield from by_table(site)
         return
-    node = site.node
-    guarded = _guarded(site)
-    if _only_looks(node) or guarded:
+    if _guarded(site):
         yield site.report(
-            "torch.version.cuda is None on Neuron, and a test in front of this use keeps it from running there"
-            if guarded
-            else site.row.options["test_message"],
+            f"{site.qualname} is None on Neuron, and a test in front of this use keeps it from running there",
             severity=Severity.INFO,
             applicability=Applicability.MANUAL,
         )
         return
-    yield site.report(applicability=Applicability.MANUAL, cuda_only=True)
+    severity = _harm(site.node)
+    yield site.report(
+        site.row.options["test_message"] if severity is Severity.INFO else None,
+        severity=severity,
+        applicability=Applicability.MANUAL,
+        cuda_only=severity is Severity.ERROR,
+    )
 
 
-def _only_looks(node: ast.expr) -> bool:
-    """A use that ``None`` does no harm to: a truth test, a comparison for identity or equality, text."""
+def _harm(node: ast.expr) -> Severity:
+    """What ``None`` does to a use: nothing to a truth test, an equality or text, else it raises."""
     parent = node.parent
     if isinstance(parent, ast.Compare):
-        return not any(isinstance(operator, _ORDERS) for operator in parent.ops)
-    if isinstance(parent, ast.Call):
-        if node not in parent.args:
-            return False
+        return Severity.ERROR if any(isinstance(operator, _ORDERS) for operator in parent.ops) else Severity.INFO
+    if isinstance(parent, ast.Call) and node in parent.args:
         function = parent.func
-        return (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")) in _SHOWS
-    if isinstance(parent, (ast.Attribute, ast.Subscript, ast.BinOp, ast.Starred)):
-        return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod) and parent.right is node
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        if name in _SHOWS:
+            return Severity.INFO
+        return Severity.ERROR if name in _TAKES_APART else Severity.WARNING
     if isinstance(parent, ast.Tuple):
-        # "%s" % (a, b) shows it, int(x), (a, b) < (c, d) and the like do not.
-        return isinstance(parent.parent, ast.BinOp) and isinstance(parent.parent.op, ast.Mod)
-    return True
+        # "%s" % (a, b) shows it, f(x), (a, b) < (c, d) and the like do not.
+        parent, node = parent.parent, parent
+    if isinstance(parent, ast.BinOp):
+        return Severity.INFO if isinstance(parent.op, ast.Mod) and parent.right is node else Severity.ERROR
+    return (
+        Severity.ERROR if isinstance(parent, (ast.Attribute, ast.Subscript, ast.Call, ast.Starred)) else Severity.INFO
+    )
 
 
 def _guarded(site: Site) -> bool:

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.arguments import Unmappable, carry, passed
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.device_spelling import device_string
+from neuron_port.codemods.device_spelling import device_string, kind_of_device
 from neuron_port.edits.operations import Operation, Replace
 from neuron_port.findings import Applicability
-from neuron_port.semantics.devices import like_device
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -49,6 +48,9 @@ def inspect(site: Site) -> Iterator[Report]:
 
 
 def _index(site: Site, value: ast.expr, *, of_tensor: bool) -> list[Operation]:
+    if isinstance(value, ast.Call) and site.module.qualname(value.func) == "torch.device" and len(value.args) == 2:
+        site.context.claimed.update(id(node) for node in ast.walk(value.args[0]))
+        return [Replace(value, "{index}", {"index": value.args[1]})]
     if of_tensor:
         return [Replace(value, "{value}.device.index", {"value": value})]
     if isinstance(value, (ast.Constant, ast.JoinedStr)):
@@ -59,7 +61,12 @@ def _index(site: Site, value: ast.expr, *, of_tensor: bool) -> list[Operation]:
         if string.expression is not None:
             return [Replace(value, "{index}", {"index": string.expression})]
         return [Replace(value, str(string.index))]
-    name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
-    if like_device(name) and not name.endswith(("_id", "_idx", "_index", "_ids")):
+    kind = kind_of_device(site.module, value)
+    if kind == "device":
         return [Replace(value, "{value}.index", {"value": value})]
+    if kind == "unknown":
+        # torch.device() takes an index, a name or a device, whichever this is.
+        torch = site.spell("torch.device", value)
+        if torch is not None:
+            return [Replace(value, f"{torch.text}({{value}}).index", {"value": value}), *torch.operations]
     return []

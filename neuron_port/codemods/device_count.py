@@ -14,6 +14,20 @@ from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.findings import Applicability
 
 
+def _repeated(call: ast.Call) -> list[ast.AST]:
+    """What ``for i in range(torch.cuda.device_count())`` does for each device."""
+    node: ast.AST = call
+    while isinstance(node.parent, ast.Call) and node in node.parent.args:
+        node = node.parent
+    around = node.parent
+    if isinstance(around, (ast.For, ast.AsyncFor)) and around.iter is node:
+        return list(around.body)
+    if isinstance(around, ast.comprehension) and around.iter is node:
+        whole = around.parent
+        return [part for name in ("elt", "key", "value") if (part := getattr(whole, name, None)) is not None]
+    return []
+
+
 def inspect(site: Site) -> Iterator[Report]:
     """Report a use of ``torch.cuda.device_count``."""
     node = site.node
@@ -27,5 +41,5 @@ def inspect(site: Site) -> Iterator[Report]:
     for report in by_table(site):
         call = site.call
         if call is not None and report.operations:
-            report.region = (*guards.region(call)[0], *guards.flag_region(call))
+            report.region = (*guards.region(call)[0], *guards.flag_region(call), *_repeated(call))
         yield report

@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 
 from neuron_port.edits.operations import Operation, Replace, SetString, SetStringPrefix
+from neuron_port.semantics.devices import like_device
 from neuron_port.semantics.module import Module
 from neuron_port.semantics.scopes import BindingKind
 
@@ -68,7 +69,7 @@ def device_string(node: ast.expr) -> DeviceString | None:
             call = parent.parent
             if len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred):
                 return DeviceString(node, call, None, call.args[0])
-        return None
+        return DeviceString(node, node) if text == "cuda:" else None
     if isinstance(node, ast.JoinedStr):
         values = node.values
         if len(values) == 2 and values[0].value == "cuda:" and isinstance(values[1], ast.FormattedValue):
@@ -77,11 +78,13 @@ def device_string(node: ast.expr) -> DeviceString | None:
 
 
 def _unwrapped(node: ast.expr) -> ast.expr:
-    """``str(i)`` and ``(i,)`` stand for ``i``."""
+    """``str(i)``, ``f"{i}"`` and ``(i,)`` stand for ``i``."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1:
         return node.args[0]
     if isinstance(node, ast.Tuple) and len(node.elts) == 1:
         return node.elts[0]
+    if isinstance(node, ast.JoinedStr) and len(node.values) == 1 and isinstance(node.values[0], ast.FormattedValue):
+        return node.values[0].value
     return node
 
 
@@ -114,6 +117,41 @@ def _names_rank_variable(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and _RANK.match(node.value) is not None
 
 
+def kind_of_device(module: Module, node: ast.expr) -> str:
+    """What a device argument is: ``index``, ``device`` (an object), ``unknown`` (named like a device, but could be each)."""
+    if is_rank(module, node) or isinstance(node, ast.Constant):
+        return "index"
+    if isinstance(node, ast.Call):
+        return "device" if module.qualname(node.func) == "torch.device" else "index"
+    if isinstance(node, ast.Attribute):
+        if node.attr == "device" and not module.found.stores.get("device"):
+            return "device"
+        return "unknown" if _like_device_object(node.attr) else "index"
+    if not isinstance(node, ast.Name):
+        return "index"
+    kinds = set()
+    for binding in module.bindings(node):
+        if binding.annotation is not None and binding.kind is BindingKind.PARAMETER:
+            declared = module.qualname(binding.annotation)
+            if declared == "torch.device":
+                kinds.add("device")
+            elif isinstance(binding.annotation, ast.Name) and binding.annotation.id == "int":
+                kinds.add("index")
+            else:
+                kinds.add("unknown")
+        elif isinstance(binding.value, ast.Call) and module.qualname(binding.value.func) == "torch.device":
+            kinds.add("device")
+        elif binding.kind is BindingKind.LOOP:
+            kinds.add("index")
+        else:
+            kinds.add("unknown" if _like_device_object(node.id) else "index")
+    return kinds.pop() if len(kinds) == 1 else "unknown"
+
+
+def _like_device_object(name: str) -> bool:
+    return like_device(name) and not name.endswith(("_id", "_idx", "_index", "_ids", "_num"))
+
+
 def respell(module: Module, string: DeviceString) -> tuple[tuple[Operation, ...], bool]:
     """Operations that turn the string into the neuron spelling, and whether an index stays in it."""
     if string.plain:
@@ -131,3 +169,19 @@ def quoted(module: Module, literal: ast.expr, value: str) -> str:
     """``value`` as source text in the quotes of ``literal``."""
     segment = ast.get_source_segment(module.text, literal) or '"'
     return f"'{value}'" if segment.lstrip("rRuUfFbB").startswith("'") else f'"{value}"'
+
+
+def held(value: ast.expr) -> list[ast.expr]:
+    """The string literals that an expression can give: itself, the branches of a ternary, the argument of ``device()``.
+
+    Empty when it can give something that is no literal.
+    """
+    if isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str)):
+        return [value]
+    if isinstance(value, ast.IfExp):
+        first, second = held(value.body), held(value.orelse)
+        return [*first, *second] if first and second else []
+    if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
+        name = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+        return held(value.args[0]) if name == "device" else []
+    return []

@@ -14,17 +14,18 @@ import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site, Spelling
-from neuron_port.codemods.device_spelling import DeviceString, device_string, is_rank, quoted, respell
+from neuron_port.codemods.device_spelling import DeviceString, device_string, held, is_rank, quoted, respell
 from neuron_port.edits.operations import AddElement, DropArgument, Operation, Replace, SetString, SetStringPrefix
 from neuron_port.findings import Applicability, Severity
-from neuron_port.semantics.devices import Role, Use
-from neuron_port.semantics.module import enclosing_class
+from neuron_port.semantics.devices import Role, Use, literal_text
+from neuron_port.semantics.module import ancestors, enclosing_class
+from neuron_port.semantics.scopes import BindingKind
 
 
 def inspect(site: Site) -> Iterator[Report]:
     """Report a string literal that names a CUDA device."""
     string = device_string(site.node)
-    if string is None:
+    if string is None or _beside_neuron(site.node):
         return
     use = site.context.devices.use(site.node)
     handler = _HANDLERS.get(use.role)
@@ -32,7 +33,18 @@ def inspect(site: Site) -> Iterator[Report]:
         yield from handler(site, string, use)
 
 
+def _beside_neuron(node: ast.expr) -> bool:
+    """``("cuda", "neuron")``: the list has grown already."""
+    listed = node.parent
+    return isinstance(listed, (ast.Tuple, ast.List, ast.Set)) and any(
+        isinstance(item, ast.Constant) and item.value == "neuron" for item in listed.elts
+    )
+
+
 def _device(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    if _compared_device(site, use) is not None:
+        yield _device_comparison(site, string, use)
+        return
     index = _separate_index(site, string, use)
     if index is not None:
         yield _indexed(site, string, use, index)
@@ -48,7 +60,9 @@ def _device(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
             code=code,
             node=string.built,
             applicability=Applicability.UNSAFE if indexed else applicability,
-            operations=_portable_index(site, string, use) if indexed else _portable(site, string, use),
+            operations=_portable_index(site, string, use)
+            if indexed or string.expression is not None
+            else _portable(site, string, use),
             evidence=evidence,
         )
         return
@@ -79,11 +93,15 @@ def _portable_index(site: Site, string: DeviceString, use: Use) -> tuple[Operati
     """``f"cuda:{i}"`` -> ``torch.device(torch.accelerator.current_accelerator().type, i)``."""
     torch = site.spell("torch", string.literal)
     device = site.device(text=True, node=string.literal)
-    if torch is None or device is None or use.wants_text:
+    if torch is None or device is None:
         return ()
     index = {"index": string.expression} if string.expression is not None else {}
     text = f"{torch.text}.device({device.text}, {'{index}' if index else string.index})"
-    return (Replace(string.built, text, index), *torch.operations, *device.operations)
+    call = use.place
+    whole = isinstance(call, ast.Call) and call.args == [string.built] and site.module.qualname(call.func) == "torch.device"
+    if use.wants_text and not whole:
+        text = f"str({text})"
+    return (Replace(call if whole else string.built, text, index), *torch.operations, *device.operations)
 
 
 def _separate_index(site: Site, string: DeviceString, use: Use) -> ast.expr | ast.keyword | None:
@@ -99,10 +117,15 @@ def _separate_index(site: Site, string: DeviceString, use: Use) -> ast.expr | as
 def _indexed(site: Site, string: DeviceString, use: Use, index: ast.expr | ast.keyword) -> Report:
     call = use.place
     value = index.value if isinstance(index, ast.keyword) else index
+    operations: list[Operation]
     own = is_rank(site.module, value) or (isinstance(value, ast.Constant) and value.value is None)
-    if site.context.portable:
+    if site.context.portable and not isinstance(value, ast.Constant):
+        # On a GPU host the index is what tells the ranks apart; on Neuron it is the local rank, which is right as well.
+        spelling = site.device(text=True, node=call)
+        operations = [Replace(string.literal, spelling.text), *spelling.operations] if spelling is not None else []
+    elif site.context.portable:
         spelling = site.device(text=not own, node=call)
-        operations: list[Operation] = []
+        operations = []
         if spelling is not None:
             place = call if own else string.literal
             operations = [Replace(place, spelling.text), *spelling.operations]
@@ -124,6 +147,35 @@ def _indexed(site: Site, string: DeviceString, use: Use, index: ast.expr | ast.k
     )
 
 
+def _compared_device(site: Site, use: Use) -> ast.Compare | None:
+    """``x.device == torch.device("cuda:0")``."""
+    call = use.place
+    if isinstance(call, ast.Call) and site.module.qualname(call.func) == "torch.device":
+        parent = call.parent
+        if isinstance(parent, ast.Compare) and len(parent.ops) == 1 and isinstance(parent.ops[0], (ast.Eq, ast.NotEq)):
+            return parent
+    return None
+
+
+def _device_comparison(site: Site, string: DeviceString, use: Use) -> Report:
+    compare = use.place.parent
+    other = compare.comparators[0] if compare.left is use.place else compare.left
+    sign = "==" if isinstance(compare.ops[0], ast.Eq) else "!="
+    device = site.device(text=True, node=compare)
+    operations: list[Operation] = []
+    if device is not None:
+        operations = [Replace(compare, f"{{other}}.type {sign} {device.text}", {"other": other}), *device.operations]
+    return site.report(
+        "a device with an index never equals one without, and a tensor's device has one: compare the types",
+        code="NP107",
+        node=compare,
+        applicability=Applicability.UNSAFE,
+        operations=operations,
+        evidence=use.evidence,
+        region=site.context.guards.region(compare)[0],
+    )
+
+
 def _portable(site: Site, string: DeviceString, use: Use) -> tuple[Operation, ...]:
     """The string becomes the current accelerator; ``torch.device("cuda")`` is replaced as a whole."""
     place: ast.expr = string.built
@@ -135,7 +187,10 @@ def _portable(site: Site, string: DeviceString, use: Use) -> tuple[Operation, ..
         and not call.keywords
         and site.module.qualname(call.func) == "torch.device"
     )
-    spelling = site.device(text=use.wants_text and not whole, node=string.literal)
+    # A value that is only stored existed on every host; a call with it did not work without CUDA either.
+    stored = not isinstance(call, ast.Call) and not isinstance(call, ast.keyword)
+    unsure = stored and not site.context.guards.available(string.literal)
+    spelling = site.device(text=use.wants_text and not whole, node=string.literal, or_cpu=unsure)
     if spelling is None:
         return ()
     return (Replace(call if whole else place, spelling.text), *spelling.operations)
@@ -184,6 +239,9 @@ def _option(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
 
 def _choices(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     listed = use.place
+    if all(around is not listed for around in ancestors(string.literal)):
+        yield from _unknown(site, string, use)  # it gets there through a variable
+        return
     if isinstance(listed, (ast.List, ast.Tuple, ast.Set)):
         known = {item.value for item in listed.elts if isinstance(item, ast.Constant)}
         if "neuron" in known or id(listed) in site.context.claimed:
@@ -206,6 +264,9 @@ def _choices(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
 
 def _key(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     table = use.place
+    if all(around is not table for around in ancestors(string.literal)):
+        yield from _unknown(site, string, use)
+        return
     keys = {key.value for key in table.keys if isinstance(key, ast.Constant)} if isinstance(table, ast.Dict) else set()
     if "neuron" in keys:
         return
@@ -275,10 +336,9 @@ def _module(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
 
 def _compare(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     place = use.place
-    listed = string.literal.parent
-    if isinstance(listed, (ast.Tuple, ast.List, ast.Set)):
-        if any(isinstance(item, ast.Constant) and item.value == "neuron" for item in listed.elts):
-            return
+    if all(around is not place for around in ancestors(string.literal)):
+        yield from _unknown(site, string, use)  # it gets there through a variable
+        return
     if id(place) in site.context.claimed:
         return
     site.context.claimed.add(id(place))
@@ -295,15 +355,35 @@ def _compare(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
         )
         return
     operations = _widened(place, string) if site.context.portable else respell(site.module, string)[0]
+    sources = _sources(site, place, string)
     yield site.report(
         message,
         code="NP107",
         node=place,
-        applicability=Applicability.UNSAFE,
+        applicability=Applicability.SAFE if sources else Applicability.UNSAFE,
         operations=operations,
-        evidence=use.evidence,
+        evidence=f"follows the device chosen on line {sources[0].lineno}" if sources else use.evidence,
         region=[*region, *site.context.guards.flag_region(place)],
+        follows=sources,
     )
+
+
+def _sources(site: Site, place: ast.AST, string: DeviceString) -> list[ast.expr]:
+    """The device strings of this file that the compared variable holds, when these are all it can hold."""
+    if not isinstance(place, ast.Compare) or len(place.ops) != 1:
+        return []
+    other = place.comparators[0] if place.left is string.literal else place.left
+    if isinstance(other, ast.Attribute) and other.attr == "type":
+        other = other.value
+    if not isinstance(other, ast.Name):
+        return []
+    found: list[ast.expr] = []
+    for binding in site.module.bindings(other):
+        literals = held(binding.value) if binding.kind is BindingKind.ASSIGN and binding.value is not None else []
+        if not literals:
+            return []
+        found += literals
+    return [literal for literal in found if device_string(literal) is not None]
 
 
 def _widened(place: ast.AST, string: DeviceString) -> tuple[Operation, ...]:
@@ -312,7 +392,9 @@ def _widened(place: ast.AST, string: DeviceString) -> tuple[Operation, ...]:
         return ()
     if isinstance(place, ast.Call):
         alone = string.literal in place.args
-        return (Replace(string.literal, '("cuda", "neuron")'),) if alone and place.func.attr == "startswith" else ()
+        tail = literal_text(string.literal).removeprefix("cuda")
+        pair = f'("cuda{tail}", "neuron{tail}")'
+        return (Replace(string.literal, pair),) if alone and place.func.attr == "startswith" else ()
     if not isinstance(place, ast.Compare) or len(place.ops) != 1:
         return ()
     other = place.comparators[0] if place.left is string.literal else place.left

@@ -27,6 +27,9 @@ def inspect(context: Context, rules: RuleSet) -> list[Report]:
             reports.extend(codemod("imports")(site))
             continue
         found = list(codemod(site.rule.codemod or "name_table")(site))
+        if site.ambiguous:
+            for report in found:
+                report.leave("the name may also mean something else here")
         if found and context.guards.fallback(site.node):
             for report in found:
                 report.severity = Severity.INFO

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from neuron_port.codemods.base import Context, Report
+from neuron_port.codemods.base import Context, Report, is_cuda_library
 from neuron_port.edits.operations import (
     RemoveDecorator,
     RemoveImport,
@@ -59,6 +59,16 @@ def _link_region(context: Context, report: Report, reports: list[Report]) -> Non
     if counted and all(other.cuda_only for other in counted):
         _only_cuda(context, report, guarded)
         report.region = ()
+        return
+    stuck = [other for other in guarded if not _fixable(other) and (other.severity > Severity.INFO or other.rule.code == "NP104")]
+    if stuck and not any(_fixable(other) for other in counted):
+        # Moving the test alone would run code on Neuron that raises there, or picks CUDA again.
+        report.leave(f"what it guards cannot be ported yet (line {stuck[0].node.lineno})")
+        report.region = ()
+
+
+def _fixable(report: Report) -> bool:
+    return bool(report.operations) or (report.use is not None and report.applicability > Applicability.MANUAL)
 
 
 def _only_removed(report: Report) -> bool:
@@ -89,6 +99,10 @@ def _settle(reports: list[Report]) -> None:
             key = parent[key]
         return key
 
+    for report in reports:
+        for other in reports if report.follows else ():
+            if other is not report and any(node is other.node or other.node in ancestors(node) for node in report.follows):
+                parent[root(id(other))] = root(id(report))
     guards = [report for report in reports if report.region and report.operations]
     for report in guards:
         for other in members(report, reports):
@@ -97,13 +111,17 @@ def _settle(reports: list[Report]) -> None:
     groups: dict[int, list[Report]] = {}
     for key in parent:
         groups.setdefault(root(key), []).append(by_id[key])
-    for group in groups.values():
+    for number, group in enumerate(groups.values()):
+        for report in group:
+            report.group = number
         if len(group) < 2:
             continue
-        fixable = [report for report in group if report.operations or (report.use and report.applicability)]
+        fixable = [report for report in group if _fixable(report)]
         if not fixable:
             continue
         level = min(report.applicability for report in fixable)
+        if any(report.follows and not _fixable(report) for report in group):
+            level = min(level, Applicability.UNSAFE)
         if any(not report.operations and report.severity is Severity.ERROR and not report.use for report in group):
             level = min(level, Applicability.UNSAFE)
         for report in fixable:
@@ -116,7 +134,9 @@ def _settle(reports: list[Report]) -> None:
 def _link_import(context: Context, report: Report, binding: Binding, reports: list[Report]) -> None:
     module = context.module
     references = module.references(binding)
-    if isinstance(binding.statement, ast.Import) and binding.node.asname is None and "." in binding.node.name:
+    if is_cuda_library(report.rule) and not references:
+        return
+    if (binding.qualname or "").startswith("torch") and isinstance(binding.statement, ast.Import) and binding.node.asname is None and "." in binding.node.name:
         _link_dotted_import(report, binding, references, reports, module)
         return
     users = [other for other in reports if other.use is not None and other.use[0] is binding]

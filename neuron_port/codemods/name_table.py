@@ -71,13 +71,11 @@ def rewrite(site: Site) -> Report:
 def _guard(site: Site, call: ast.Call) -> list[Operation]:
     """``if available:`` around a statement, ``... if available else 0`` around a value that the row gives a stand-in for."""
     condition = site.spell("torch.accelerator.is_available")
-    stand_in = site.row.options.get("guard_value")
+    stand_in = site.row.options.get("guard_value", "None")
     if condition is None:
         return []
     if isinstance(call.parent, ast.Expr):
         return [GuardStatement(call.parent, f"{condition.text}()"), *condition.operations]
-    if stand_in is None or isinstance(call.parent, ast.Lambda):
-        return []
     text = f"{{call}} if {condition.text}() else {stand_in}".replace("{}", "{{}}")
     return [Replace(call, text, {"call": call}), *condition.operations]
 

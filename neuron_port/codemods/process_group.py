@@ -24,6 +24,7 @@ from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import AddElement, InsertArgument, Operation, Rename, Replace, SetString
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.devices import Role, Use, like_backend, option_name
+from neuron_port.semantics.guards import implied, test_of
 from neuron_port.semantics.module import ancestors, enclosing_class
 
 _DEFAULT = "torch.distributed.get_default_backend_for_device({device})"
@@ -48,15 +49,35 @@ def _bound_for_nccl(site: Site) -> bool:
     """``device_id=device if backend == "nccl" else None``: no device is bound on Neuron."""
     target = called(site)
     argument = target.argument("device_id") if target is not None else None
-    if argument is None:
-        return False
-    value = value_of(argument)
+    value = value_of(argument) if argument is not None else None
     values = [value]
     if isinstance(value, ast.Name):
         values = [binding.value for binding in site.module.bindings(value) if binding.value is not None]
-    tests = [item.test for item in values if isinstance(item, ast.IfExp)]
-    return bool(tests) and all(
-        any(isinstance(node, ast.Constant) and node.value == "nccl" for node in ast.walk(test)) for test in tests
+    chosen = [item for item in values if isinstance(item, ast.IfExp)]
+    return bool(chosen) and all(only_for_nccl(site, item.body) for item in chosen)
+
+
+def only_for_nccl(site: Site, node: ast.AST) -> bool:
+    """Whether ``node`` runs only where the backend is NCCL."""
+    child = node
+    for around in ancestors(node):
+        test = test_of(around)
+        if test is not None and child is not test:
+            body = getattr(around, "body", None)
+            in_body = child is body or (isinstance(body, list) and child in body)
+            if any(truth and _is_nccl(site, part) for part, truth in implied(test, in_body)):
+                return True
+        child = around
+    return False
+
+
+def _is_nccl(site: Site, test: ast.expr) -> bool:
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return False
+    return any(
+        (isinstance(side, ast.Constant) and side.value == "nccl")
+        or site.module.qualname(side) == "torch.distributed.Backend.NCCL"
+        for side in (test.left, test.comparators[0])
     )
 
 
@@ -179,7 +200,7 @@ def _listed(site: Site, node: ast.expr) -> ast.List | ast.Tuple | ast.Set | None
     around = listed.parent
     named = isinstance(around, ast.keyword) and (around.arg == "choices" or like_backend(around.arg or ""))
     tested = isinstance(around, ast.Compare)
-    return listed if named or tested or siblings & (_BACKENDS - {"nccl"}) else None
+    return listed if named or tested or siblings & {"neuron", *_BACKENDS} - {"nccl"} else None
 
 
 def _list(site: Site, listed: ast.List | ast.Tuple | ast.Set, use: Use) -> Iterator[Report]:
@@ -189,11 +210,12 @@ def _list(site: Site, listed: ast.List | ast.Tuple | ast.Set, use: Use) -> Itera
     call = next((around for around in ancestors(listed) if isinstance(around, ast.Call)), None)
     option = option_name(call) if call is not None else None
     quote = "'" if (ast.get_source_segment(site.module.text, site.node) or "").endswith("'") else '"'
+    annotated = isinstance(listed.parent, ast.Subscript)  # Literal["nccl", "gloo"]
     yield site.report(
         'a closed list of backends has no "neuron": add it, the others stay',
         severity=Severity.ERROR if option else Severity.WARNING,
         applicability=Applicability.SAFE if option else Applicability.UNSAFE,
-        operations=[AddElement(listed, f"{quote}neuron{quote}")],
+        operations=[AddElement(listed, f"{quote}neuron{quote}")] if not annotated else [],
         evidence=f"choices of the option {option}" if option else use.evidence,
     )
 

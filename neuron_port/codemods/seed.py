@@ -29,6 +29,13 @@ def inspect(site: Site) -> Iterator[Report]:
             use=(site.binding, None) if site.binding else None,
         )
         return
+    if call is not None and _seeded(site, call, any_value=True):
+        yield site.report(
+            f"torch.cuda.{name} does nothing on Neuron, and torch.manual_seed with this value would seed the CPU anew as well: "
+            "decide which seed each device is to have",
+            applicability=Applicability.MANUAL,
+        )
+        return
     renamed = site.rename(site.row.options["alone"])
     message = f"torch.cuda.{name} does nothing on Neuron; torch.manual_seed seeds every device, and the CPU as well"
     if renamed is None:
@@ -37,8 +44,8 @@ def inspect(site: Site) -> Iterator[Report]:
     yield site.report(message, operations=renamed[0], use=renamed[1], applicability=Applicability.UNSAFE)
 
 
-def _seeded(site: Site, call: ast.Call) -> bool:
-    """Whether ``torch.manual_seed`` is called with the same value in the same function."""
+def _seeded(site: Site, call: ast.Call, *, any_value: bool = False) -> bool:
+    """Whether ``torch.manual_seed`` is called with the same value (or any) in the same function."""
     wanted = [ast.dump(argument) for argument in call.args]
     function = enclosing_function(call)
     module = site.module
@@ -50,7 +57,8 @@ def _seeded(site: Site, call: ast.Call) -> bool:
                     link = node.parent
                 other = link.parent
                 if isinstance(other, ast.Call) and other.func is link and len(other.args) == 1:
-                    if enclosing_function(other) is function and [ast.dump(item) for item in other.args] == wanted:
+                    same = any_value or [ast.dump(item) for item in other.args] == wanted
+                    if enclosing_function(other) is function and same:
                         if module.qualname(link) in ("torch.manual_seed", "torch.random.manual_seed"):
                             return True
     return False

@@ -13,11 +13,10 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.device_spelling import device_string
+from neuron_port.codemods.device_spelling import device_string, kind_of_device
 from neuron_port.codemods.name_table import removable, rewrite
-from neuron_port.edits.operations import RemoveStatement
+from neuron_port.edits.operations import RemoveStatement, Replace
 from neuron_port.findings import Applicability, Severity
-from neuron_port.semantics.devices import like_device
 from neuron_port.semantics.module import enclosing_function
 
 _INIT = frozenset({"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"})
@@ -37,7 +36,7 @@ def inspect(site: Site) -> Iterator[Report]:
     value = argument.value if isinstance(argument, ast.keyword) else argument
     statement = removable(site)
     group = _group_after(site, call)
-    if group is not None and statement is not None:
+    if group is not None and statement is not None and not site.context.portable:
         yield site.report(
             f"the device is selected before init_process_group (line {group.lineno}); on Neuron nothing may touch the device "
             "before it and the group selects the device of its rank itself: remove the call",
@@ -47,7 +46,14 @@ def inspect(site: Site) -> Iterator[Report]:
             use=(site.binding, None) if site.binding else None,
         )
         _claim_strings(site, value)
-    elif _is_device(value):
+    elif (index := _index(site, value)) is not None:
+        report = rewrite(site)
+        if report.operations:
+            report.operations += (Replace(value, *index),)
+        report.applicability = min(report.applicability, Applicability.UNSAFE)
+        yield report
+        _claim_strings(site, value)
+    elif _is_device(site, value):
         yield site.report(
             "torch.cuda.set_device raises on Neuron, and torch.accelerator.set_device_index wants an index, which a bare "
             '"neuron" device lacks: remove the call, a process owns one device',
@@ -90,12 +96,27 @@ def _group_calls(site: Site) -> Iterator[tuple[str, ast.Call]]:
                             yield qualname, parent
 
 
-def _is_device(value: ast.expr | None) -> bool:
+def _index(site: Site, value: ast.expr | None) -> tuple[str, dict[str, ast.expr]] | None:
+    """The index inside a device: of ``"cuda:1"``, ``f"cuda:{i}"``, ``torch.device("cuda", i)`` and ``x.device``."""
+    if isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str)):
+        string = device_string(value)
+        if string is None or string.plain:
+            return None
+        return ("{index}", {"index": string.expression}) if string.expression is not None else (str(string.index), {})
+    if isinstance(value, ast.Call) and len(value.args) == 2 and site.module.qualname(value.func) == "torch.device":
+        return "{index}", {"index": value.args[1]}
+    if isinstance(value, ast.Attribute) and kind_of_device(site.module, value) == "device":
+        return "{device}.index", {"device": value}
+    return None
+
+
+def _is_device(site: Site, value: ast.expr | None) -> bool:
     """A device or a device string, as against an index."""
-    if isinstance(value, (ast.Constant, ast.JoinedStr)):
-        return device_string(value) is not None if isinstance(getattr(value, "value", ""), str) else False
-    name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
-    return like_device(name) and not name.endswith(("_id", "_idx", "_index", "_ids"))
+    if value is None:
+        return False
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, str)
+    return kind_of_device(site.module, value) != "index"
 
 
 def _claim_strings(site: Site, value: ast.expr | None) -> None:

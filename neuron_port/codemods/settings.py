@@ -39,6 +39,8 @@ def remove(site: Site, is_setting: Callable[[ast.expr], bool]) -> Iterator[Repor
     Args:
         is_setting: says of another target of the same assignment whether it is a setting that goes as well.
     """
+    if isinstance(site.node, ast.Name) and isinstance(site.node.ctx, ast.Load) and site.binding is None:
+        return  # a variable that keeps the old value; where it was read has been reported
     own = {id(node) for node in (site.node, *ancestors(site.node))}
     operations, whole = _operations(site, lambda target: id(target) in own or is_setting(target))
     if not operations:

@@ -29,14 +29,15 @@ def fitted(code: str, strength: Level, node: ast.expr, places: Places) -> str:
         return code if code.startswith("(") and _wrapped(code) else f"({code})"
     needed = strength < required(parent, node) and not parenthesised(node, places)
     needed = needed or (loose_newline(code) and not bracketed(node, places))
+    needed = needed or (isinstance(parent, ast.withitem) and code.startswith("(") and _is_tuple(code))
     joined = (start > 0 and _word(text[start - 1]) and _word(code[0])) or (
         end < len(text) and _word(text[end]) and _word(code[-1])
     )
     if needed or joined:
         return f"({code})"
-    if isinstance(parent, ast.FormattedValue) and code.startswith("{"):
-        return f" {code}"
-    return code
+    # Two braces in a row would be a brace of the f-string's text.
+    doubled = code.startswith("{") and text[:start].endswith("{") and _in_f_string(node, places)
+    return f" {code}" if doubled else code
 
 
 def parenthesised(node: ast.expr, places: Places) -> bool:
@@ -87,6 +88,10 @@ def loose_newline(code: str) -> bool:
     return False
 
 
+def _in_f_string(node: ast.expr, places: Places) -> bool:
+    return any(isinstance(parent, ast.JoinedStr) for parent in places.ancestors(node))
+
+
 def _word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
@@ -100,9 +105,16 @@ def _wrapped(code: str) -> bool:
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
 
 
+def _is_tuple(code: str) -> bool:
+    """Say whether an expression is a tuple, whose parentheses a ``with`` would take for its own."""
+    return isinstance(ast.parse(f"({code}\n)", mode="eval").body, ast.Tuple)
+
+
 def _quoted(code: str, node: ast.expr, places: Places) -> str:
     """Choose quotes that the f-strings around a node do not use; before Python 3.12 they must not come twice."""
     around = [parent for parent in places.ancestors(node) if isinstance(parent, ast.JoinedStr)]
+    # A format specification is an f-string of its own to ``ast``, but has no quotes.
+    around = [each for each in around if not isinstance(places.parent(each), ast.FormattedValue)]
     if not around:
         return code
     start, end = places.lines.span(node)

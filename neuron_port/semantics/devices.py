@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
+from neuron_port.semantics.guards import same_chain
 from neuron_port.semantics.module import Module, ancestors
 from neuron_port.semantics.scopes import Binding, BindingKind
 
@@ -253,6 +254,11 @@ class DeviceUses:
                 )
             return Use(Role.UNKNOWN, place, outer, f"assigned to {target.id}, whose use could not be followed")
         if isinstance(target, ast.Attribute):
+            reads = [self._climb(read, read, depth + 1) for read in self._reads(target)] if depth < _MAX_DEPTH else []
+            best = _best(reads) if reads else None
+            if best is not None and best.role in (Role.DEVICE, Role.MAP_LOCATION, Role.BACKEND):
+                evidence = f"assigned to .{target.attr}, {best.evidence}"
+                return Use(best.role, best.place, outer, evidence, best.sure, wants_text=True)
             if like_device(target.attr):
                 return Use(Role.DEVICE, place, outer, f"assigned to .{target.attr}", sure=False, wants_text=True)
             if like_backend(target.attr):
@@ -264,7 +270,19 @@ class DeviceUses:
                 return self._named_value(key.value, f"value of key {key.value!r}", place, outer)
         return Use(Role.UNKNOWN, place, outer, "its use could not be followed")
 
+    def _reads(self, target: ast.Attribute) -> list[ast.expr]:
+        """Where an attribute is read again; each attribute is followed once."""
+        if id(target) in self._open:
+            return []
+        self._open.add(id(target))
+        try:
+            return [read for read in self.module.attribute_reads(target.attr) if same_chain(read, target)]
+        finally:
+            self._open.discard(id(target))
+
     def _named_value(self, name: str, evidence: str, place: ast.AST, outer: ast.expr) -> Use:
+        if name == "map_location":
+            return Use(Role.MAP_LOCATION, place, outer, evidence)
         if like_device(name):
             return Use(Role.DEVICE, place, outer, evidence, wants_text=True)
         if like_backend(name):

@@ -31,11 +31,25 @@ def implied(test: ast.expr, outcome: bool) -> Iterator[tuple[ast.expr, bool]]:
         if isinstance(test.op, ast.And) == outcome:
             for value in test.values:
                 yield from implied(value, outcome)
+    elif _truth_compared(test) is not None:
+        yield from implied(test.left, outcome is _truth_compared(test))
     elif isinstance(test, ast.NamedExpr):
         yield test.target, outcome
         yield from implied(test.value, outcome)
     else:
         yield test, outcome
+
+
+def _truth_compared(test: ast.expr) -> bool | None:
+    """``x is True``, ``x == False``: the truth of ``x`` that makes the comparison true."""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.comparators[0], ast.Constant):
+        value = test.comparators[0].value
+        if isinstance(value, bool):
+            if isinstance(test.ops[0], (ast.Is, ast.Eq)):
+                return value
+            if isinstance(test.ops[0], (ast.IsNot, ast.NotEq)):
+                return not value
+    return None
 
 
 def test_of(node: ast.AST) -> ast.expr | None:
@@ -70,7 +84,6 @@ class Guards:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self._reads: dict[str, list[ast.Attribute]] | None = None
 
     # -- is the accelerator there? ----------------------------------------------------------------------------------
 
@@ -176,7 +189,9 @@ class Guards:
         node: ast.AST = atom
         parent = node.parent
         while isinstance(parent, (ast.BoolOp, ast.UnaryOp)) or (
-            isinstance(parent, ast.Compare) and parent.left is node and isinstance(parent.ops[0], (ast.Gt, ast.GtE))
+            isinstance(parent, ast.Compare)
+            and parent.left is node
+            and (isinstance(parent.ops[0], (ast.Gt, ast.GtE)) or _truth_compared(parent) is not None)
         ):
             node, parent = parent, parent.parent
         if test_of(parent) is not node:
@@ -239,12 +254,7 @@ class Guards:
                     return list(self.module.references(binding))
             return []
         if isinstance(target, ast.Attribute):
-            if self._reads is None:
-                self._reads = {}
-                for node in ast.walk(self.module.tree):
-                    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                        self._reads.setdefault(node.attr, []).append(node)
-            return [read for read in self._reads.get(target.attr, ()) if same_chain(read, target)]
+            return [read for read in self.module.attribute_reads(target.attr) if same_chain(read, target)]
         return []
 
     # -- fallbacks --------------------------------------------------------------------------------------------------

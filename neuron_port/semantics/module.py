@@ -17,16 +17,26 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _TYPE_SCOPES = tuple(getattr(ast, name) for name in ("TypeAlias",) if hasattr(ast, name))
 
-# Fields that never hold nodes worth a visit: contexts, operators, plain values.
-_SKIPPED = frozenset({"ctx", "ops", "op", "lineno", "type_comment", "kind", "conversion", "simple", "level"})
-_FIELDS: dict[type, tuple[str, ...]] = {}
+_FIELDS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+# Fields that always hold a node, a list of nodes or None ...
+_NODES = frozenset(
+    "annotation args bases body bound cases cause cls comparators context_expr decorator_list defaults elt elts exc finalbody "
+    "format_spec func generators guard handlers ifs items iter key keys keywords kwd_patterns left lower msg operand optional_vars "
+    "orelse pattern patterns returns right slice step subject target targets test type type_params upper value values".split()
+)
+# ... and fields that never do: contexts, operators, plain values.
+_PLAIN = frozenset(
+    "arg asname attr conversion ctx id is_async kind kwd_attrs level lineno module names op ops rest simple str tag type_comment".split()
+)
 
 
-def _fields(cls: type) -> tuple[str, ...]:
-    known = _FIELDS.get(cls)
-    if known is None:
-        known = _FIELDS[cls] = tuple(name for name in cls._fields if name not in _SKIPPED)
-    return known
+def _fields(cls: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of a class of nodes that surely hold nodes, and those that may."""
+    if cls is ast.MatchSingleton:
+        return (), ()
+    sure = tuple(name for name in cls._fields if name in _NODES)
+    return sure, tuple(name for name in cls._fields if name not in _NODES and name not in _PLAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +84,36 @@ class Module:
         self.scope = Scope(tree, None)
         tree.inner = self.scope
         self.found = Collected(scopes=[self.scope])
+        self._attribute_reads: dict[str, list[ast.Attribute]] | None = None
         self._names: dict[int, tuple[str, ...]] = {}
+        self._called: dict[str, list[ast.Call]] | None = None
+        self._calls: list[ast.Call] = []
+        self._linked: list[ast.AST] = []
+        self._pending: list[tuple[Scope, list[ast.AST]]] = []
         self._pass()
+
+    def release(self) -> None:
+        """Cut the links between the nodes, so that the tree is freed at once and not by the garbage collector.
+
+        Neither the module nor the tree can be used afterwards. On a large file the collector would need as long as
+        the parser.
+        """
+        for node in self._linked:
+            node.__dict__.clear()
+        for scope in self.found.scopes:
+            scope.bindings.clear()
+            scope.references.clear()
 
     # -- the pass ---------------------------------------------------------------------------------------------------
 
     def _pass(self) -> None:
-        watch, found = self.watch, self.found
-        methods, attributes, keywords = watch.methods, watch.attributes, watch.keywords
-        words = watch.words
-        stack: list[tuple[ast.AST, Scope]] = [(self.tree, self.scope)]
-        pop, push = stack.pop, stack.append
         special = {
             **dict.fromkeys(_FUNCTIONS, self._enter_function),
             **dict.fromkeys(_COMPREHENSIONS, self._enter_comprehension),
             ast.ClassDef: self._enter_class,
             ast.Lambda: self._enter_lambda,
+            ast.Dict: self._enter_dict,
+            ast.JoinedStr: self._enter_joined,
         }
         binders = {
             ast.Import: self._bind_import,
@@ -111,66 +135,90 @@ class Module:
             ast.MatchStar: self._bind_pattern,
             ast.MatchMapping: self._bind_pattern,
         }
+        self._pending.append((self.scope, [self.tree]))
+        while self._pending:
+            scope, nodes = self._pending.pop()
+            self._visit(scope, nodes, special, binders)
+        self._move_declared()
+        self._order()
+
+    def _visit(self, scope: Scope, stack: list[ast.AST], special: dict, binders: dict) -> None:
+        """Visit the nodes of one scope. This is the loop that the time goes into: no calls for the common nodes."""
+        watch, found = self.watch, self.found
+        methods, attributes, keywords, words = watch.methods, watch.attributes, watch.keywords, watch.words
+        references = scope.references
+        pop, push, link = stack.pop, stack.append, self._linked.append
         name_type, attribute_type, call_type, constant_type = ast.Name, ast.Attribute, ast.Call, ast.Constant
         while stack:
-            node, scope = pop()
+            node = pop()
             cls = node.__class__
             if cls is name_type:
                 node.scope = scope
-                scope.references.setdefault(node.id, []).append(node)
+                known = references.get(node.id)
+                if known is None:
+                    references[node.id] = [node]
+                else:
+                    known.append(node)
                 continue
             if cls is constant_type:
                 value = node.value
                 if value.__class__ is str and value.startswith(words):
                     found.strings.append(node)
                 continue
+            link(node)
             if cls is attribute_type:
                 value = node.value
                 value.parent = node
-                push((value, scope))
+                push(value)
                 if node.attr in attributes:
                     found.attributes.append(node)
+                if node.ctx.__class__ is not ast.Load:
+                    found.stores.setdefault(node.attr, []).append((node, None))
                 continue
             if cls is call_type:
                 function = node.func
+                function.parent = node
+                push(function)
+                self._calls.append(node)
                 if function.__class__ is attribute_type:
                     if function.attr in methods:
                         found.methods.append(node)
                 elif function.__class__ is name_type:
                     found.calls.setdefault(function.id, []).append(node)
+                for value in node.args:
+                    value.parent = node
+                stack += node.args
                 for keyword in node.keywords:
+                    keyword.parent = node
+                    link(keyword)
                     if keyword.arg in keywords:
                         found.keywords.append(keyword)
-            else:
-                enter = special.get(cls)
-                if enter is not None:
-                    enter(node, scope, push)
-                    continue
-                bind = binders.get(cls)
-                if bind is not None:
-                    bind(node, scope)
-                elif cls is ast.JoinedStr:
-                    values = node.values
-                    first = values[0] if values else None
-                    if isinstance(first, ast.Constant) and first.value.startswith(words):
-                        found.strings.append(node)
-                    for value in values:
-                        value.parent = node
-                        if value.__class__ is not constant_type:
-                            push((value, scope))
-                    continue
-            for name in _fields(cls):
-                value = getattr(node, name, None)
+                    value = keyword.value
+                    value.parent = keyword
+                    push(value)
+                continue
+            enter = special.get(cls)
+            if enter is not None:
+                enter(node, scope, stack)
+                continue
+            bind = binders.get(cls)
+            if bind is not None:
+                bind(node, scope)
+            fields = _FIELDS.get(cls)
+            if fields is None:
+                fields = _FIELDS[cls] = _fields(cls)
+            sure, unsure = fields
+            for name in sure:
+                value = getattr(node, name)
                 if value.__class__ is list:
                     for item in value:
-                        if isinstance(item, ast.AST):
-                            item.parent = node
-                            push((item, scope))
-                elif isinstance(value, ast.AST):
+                        item.parent = node
+                    stack += value
+                elif value is not None:
                     value.parent = node
-                    push((value, scope))
-        self._move_declared()
-        self._order()
+                    push(value)
+            for name in unsure:
+                self._push(node, getattr(node, name, None), stack)
 
     def _move_declared(self) -> None:
         """``global`` and ``nonlocal`` hold for the whole function, wherever in it they stand."""
@@ -188,80 +236,106 @@ class Module:
         found = self.found
         for nodes in (found.methods, found.attributes, found.keywords, found.strings):
             nodes.sort(key=place)
+        for index in (found.calls, found.functions, found.classes):
+            for nodes in index.values():
+                if len(nodes) > 1:
+                    nodes.sort(key=place)
+        for stores in found.stores.values():
+            if len(stores) > 1:
+                stores.sort(key=lambda store: place(store[0]))
         found.imports.sort(key=lambda binding: place(binding.node))
         for scope in found.scopes:
             for bindings in scope.bindings.values():
                 if len(bindings) > 1:
                     bindings.sort(key=lambda binding: place(binding.node))
 
-    def _push_all(self, node: ast.AST, items: object, scope: Scope, push) -> None:
-        for item in items if isinstance(items, list) else [items]:
+    @staticmethod
+    def _push(node: ast.AST, items: object, stack: list[ast.AST]) -> None:
+        for item in items if isinstance(items, list) else (items,):
             if isinstance(item, ast.AST):
                 item.parent = node
-                push((item, scope))
+                stack.append(item)
 
-    def _inner(self, node: ast.AST, scope: Scope) -> Scope:
+    def _inner(self, node: ast.AST, scope: Scope) -> tuple[Scope, list[ast.AST]]:
+        """A new scope, and the list of the nodes to visit in it later."""
         inner = Scope(node, scope)
         node.inner = inner
         self.found.scopes.append(inner)
-        return inner
+        nodes: list[ast.AST] = []
+        self._pending.append((inner, nodes))
+        return inner, nodes
 
-    def _enter_function(self, node: ast.AST, scope: Scope, push) -> None:
+    def _enter_function(self, node: ast.AST, scope: Scope, stack: list[ast.AST]) -> None:
         scope.bind(Binding(node.name, BindingKind.FUNCTION, node, scope, annotation=node.returns))
         self.found.functions.setdefault(node.name, []).append(node)
-        self._push_all(node, node.decorator_list, scope, push)
-        self._push_all(node, node.returns, scope, push)
-        inner = self._inner(node, scope)
-        self._parameters(node, node.args, scope, inner, push)
-        self._push_all(node, getattr(node, "type_params", []), inner, push)
-        self._push_all(node, node.body, inner, push)
+        self._push(node, node.decorator_list, stack)
+        self._push(node, node.returns, stack)
+        inner, nodes = self._inner(node, scope)
+        self._parameters(node, node.args, inner, stack)
+        self._push(node, getattr(node, "type_params", []), nodes)
+        self._push(node, node.body, nodes)
 
-    def _enter_lambda(self, node: ast.Lambda, scope: Scope, push) -> None:
-        inner = self._inner(node, scope)
-        self._parameters(node, node.args, scope, inner, push)
-        self._push_all(node, node.body, inner, push)
+    def _enter_lambda(self, node: ast.Lambda, scope: Scope, stack: list[ast.AST]) -> None:
+        inner, nodes = self._inner(node, scope)
+        self._parameters(node, node.args, inner, stack)
+        self._push(node, node.body, nodes)
 
-    def _parameters(self, node: ast.AST, args: ast.arguments, outer: Scope, inner: Scope, push) -> None:
+    def _parameters(self, node: ast.AST, args: ast.arguments, inner: Scope, stack: list[ast.AST]) -> None:
         args.parent = node
+        self._linked.append(args)
         positional = [*args.posonlyargs, *args.args]
         defaults: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults)) + list(args.defaults)
         pairs = [*zip(positional, defaults), *zip(args.kwonlyargs, args.kw_defaults)]
         pairs += [(arg, None) for arg in (args.vararg, args.kwarg) if arg is not None]
         for arg, default in pairs:
             arg.parent = args
-            inner.bind(
-                Binding(arg.arg, BindingKind.PARAMETER, arg, inner, value=default, annotation=arg.annotation)
-            )
+            self._linked.append(arg)
+            inner.bind(Binding(arg.arg, BindingKind.PARAMETER, arg, inner, default, arg.annotation))
             if arg.annotation is not None:
                 arg.annotation.parent = arg
-                push((arg.annotation, outer))
+                stack.append(arg.annotation)
             if default is not None:
                 default.parent = args
-                push((default, outer))
+                stack.append(default)
 
-    def _enter_class(self, node: ast.ClassDef, scope: Scope, push) -> None:
+    def _enter_class(self, node: ast.ClassDef, scope: Scope, stack: list[ast.AST]) -> None:
         scope.bind(Binding(node.name, BindingKind.CLASS, node, scope))
         self.found.classes.setdefault(node.name, []).append(node)
         for items in (node.decorator_list, node.bases, node.keywords):
-            self._push_all(node, items, scope, push)
-        inner = self._inner(node, scope)
-        self._push_all(node, getattr(node, "type_params", []), inner, push)
-        self._push_all(node, node.body, inner, push)
+            self._push(node, items, stack)
+        _, nodes = self._inner(node, scope)
+        self._push(node, getattr(node, "type_params", []), nodes)
+        self._push(node, node.body, nodes)
 
-    def _enter_comprehension(self, node: ast.AST, scope: Scope, push) -> None:
-        inner = self._inner(node, scope)
+    def _enter_comprehension(self, node: ast.AST, scope: Scope, stack: list[ast.AST]) -> None:
+        inner, nodes = self._inner(node, scope)
         first = node.generators[0]
         for generator in node.generators:
             generator.parent = node
+            self._linked.append(generator)
             self._bind_loop(generator, inner)
-            self._push_all(generator, generator.target, inner, push)
-            self._push_all(generator, generator.ifs, inner, push)
+            self._push(generator, generator.target, nodes)
+            self._push(generator, generator.ifs, nodes)
             # Only the first iterable is evaluated in the enclosing scope.
-            self._push_all(generator, generator.iter, scope if generator is first else inner, push)
+            self._push(generator, generator.iter, stack if generator is first else nodes)
         for name in ("elt", "key", "value"):
             part = getattr(node, name, None)
             if part is not None:
-                self._push_all(node, part, inner, push)
+                self._push(node, part, nodes)
+
+    def _enter_dict(self, node: ast.Dict, scope: Scope, stack: list[ast.AST]) -> None:
+        self._push(node, node.keys, stack)  # None stands for **
+        self._push(node, node.values, stack)
+
+    def _enter_joined(self, node: ast.JoinedStr, scope: Scope, stack: list[ast.AST]) -> None:
+        values = node.values
+        first = values[0] if values else None
+        if isinstance(first, ast.Constant) and first.value.startswith(self.watch.words):
+            self.found.strings.append(node)
+        for value in values:
+            value.parent = node
+            if value.__class__ is not ast.Constant:
+                stack.append(value)
 
     # -- binding ----------------------------------------------------------------------------------------------------
 
@@ -372,6 +446,27 @@ class Module:
                         nodes.append(node)
         nodes.sort(key=lambda node: (node.lineno, node.col_offset))
         return nodes
+
+    def calls_of(self, name: str) -> list[ast.Call]:
+        """The calls of everything whose last name is ``name``, in source order: ``f()``, ``x.f()``, ``a.b.f()``."""
+        if self._called is None:
+            self._called = {}
+            for call in sorted(self._calls, key=lambda call: (call.lineno, call.col_offset)):
+                function = call.func
+                if isinstance(function, ast.Attribute):
+                    self._called.setdefault(function.attr, []).append(call)
+                elif isinstance(function, ast.Name):
+                    self._called.setdefault(function.id, []).append(call)
+        return self._called.get(name, [])
+
+    def attribute_reads(self, name: str) -> list[ast.Attribute]:
+        """Every read of an attribute of this name, in no particular order."""
+        if self._attribute_reads is None:
+            self._attribute_reads = {}
+            for node in ast.walk(self.tree):
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                    self._attribute_reads.setdefault(node.attr, []).append(node)
+        return self._attribute_reads.get(name, [])
 
     def qualname(self, node: ast.AST | None) -> str | None:
         """The one dotted name that an expression means, or ``None`` when it means none or several."""

@@ -31,7 +31,8 @@ SMALL = (
     "skorch==1.4.0",
     "yolov5==7.0.14",
 )
-FULL = SMALL + (
+FULL = (
+    *SMALL,
     "composer==0.32.1",
     "coqui-tts==0.28.0",
     "easyocr==1.7.2",
@@ -58,7 +59,7 @@ BENCH = (
     "trl==1.16.0",
 )
 # Where the files of device_agnostic.txt come from.
-AGNOSTIC = SMALL + ("peft==0.21.2", "timm==1.0.31", "trl==1.16.0")
+AGNOSTIC = (*SMALL, "peft==0.21.2", "timm==1.0.31", "trl==1.16.0")
 SETS = {"small": SMALL, "full": FULL, "bench": BENCH, "agnostic": AGNOSTIC}
 
 # One fixed host for pip to choose wheels for, so that a corpus does not depend on the Python that fetches it.

@@ -11,27 +11,26 @@ What counts as bound to CUDA
     method    ``x.cuda(...)`` and ``x.is_cuda``
     import    ``import torch.cuda``, ``from torch.cuda import ...``, and imports of packages that need CUDA
     string    a literal that is exactly cuda, cuda:N, nccl, torch.cuda.<name>; an f-string that begins with ``cuda:``
-    variable  a literal that is exactly the name of an environment variable of CUDA, NCCL or the CUDA allocator, on a line that
-              names an environment (environ, getenv, putenv, env, ..._env, ..._environ)
+    variable  a literal that is exactly the name of an environment variable of CUDA, NCCL or the CUDA allocator, on a
+              line that names an environment (environ, getenv, putenv, env, ..._env, ..._environ)
 
 What is exempt, and why
-    comments and docstrings      text
-    messages                     string arguments of print, log and warning calls, of ``raise``, and of help=, metavar=,
-                                 description=, title=, label=, name= and message= keywords: text (names inside an f-string are not exempt)
-    bytes literals               no API takes a device as bytes
-    shadowed names               a name that an import binds to CUDA and the file binds in another way too
-                                 (``try``/``except ImportError``, a parameter, an assignment): a token has no scope. The import
-                                 statement itself is not exempt
-    keyword names                ``f(cuda=True)``: the name belongs to ``f``
-    foreign modules              ``.cuda(`` on a name that an import binds to something other than torch, and
-                                 ``.is_cuda(``: a tensor's ``is_cuda`` is no method
-    files without torch          ``.cuda(`` and device strings in a file that never names torch: nothing says they are PyTorch's
-    ported tables         a device string whose logical line names "neuron" too: a list or table that knows Neuron already
+    comments, docstrings  text
+    messages              string arguments of print, log and warning calls, of ``raise``, and of the keywords help,
+                          metavar, description, title, label, name, message, msg, reason: text (f-string fields count)
+    bytes literals        no API takes a device as bytes
+    shadowed names        a name that an import binds to CUDA and the file binds in another way too (``try``/``except
+                          ImportError``, a parameter, an assignment): a token has no scope. The import itself counts
+    keyword names         ``f(cuda=True)``: the name belongs to ``f``
+    foreign modules       ``.cuda(`` on a name that an import binds to something other than torch, and ``.is_cuda(``: a
+                          tensor's ``is_cuda`` is no method
+    files without torch   ``.cuda(`` and device strings in a file that never names torch: they may be anything
+    ported tables         a device string whose statement names "neuron" too: a list or table that knows Neuron already
     own attributes        ``self.is_cuda`` in a file that assigns ``self.is_cuda``
-    paths                        string arguments of join, Path, open, listdir, glob, exists and ``/`` operands: text
+    paths                 string arguments of join, Path, open, listdir, glob, exists and ``/`` operands: text
 
-Which finding covers an occurrence: one that begins on the same logical line; or a NP122 finding (a branch that is never taken on
-Neuron) whose range holds the line; or NP001, which says that the whole file was not looked at.
+Which finding covers an occurrence: one that begins on the same logical line; or a NP122 finding (a branch that is never
+taken on Neuron) whose range holds the line; or NP001, which says that the whole file was not looked at.
 """
 
 from __future__ import annotations

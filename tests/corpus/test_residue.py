@@ -90,7 +90,8 @@ def test_text_and_foreign_names_are_left_alone(text: str) -> None:
 
 
 def test_a_name_with_another_binding_is_left_alone_but_its_import_is_not() -> None:
-    text = "try:\n    from torch.amp import autocast\nexcept ImportError:\n    from torch.cuda.amp import autocast\nautocast()\n"
+    new, old = "from torch.amp import autocast", "from torch.cuda.amp import autocast"
+    text = f"try:\n    {new}\nexcept ImportError:\n    {old}\nautocast()\n"
     assert found(text) == ["4:5: import torch.cuda.amp.autocast"]
 
 

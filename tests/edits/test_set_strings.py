@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 import pytest
 
@@ -75,8 +76,12 @@ BEGINNINGS = [
     ('x = "cuda\\n"\n', "cuda", 'a"\n', 'x = "a\\"\\n\\n"\n'),
     ('x = "cudaü😀"\n', "cuda", "ä", 'x = "äü😀"\n'),
     ('x = "ü" "ä"\n', "ü", "u", 'x = "u" "ä"\n'),
-    ('x = f"cuda:{f(\n    1)}"\n', "cuda", "n", 'x = f"n:{f(\n    1)}"\n'),
 ]
+if sys.version_info >= (3, 12):
+    BEGINNINGS += [
+        ('x = f"cuda:{f(\n    1)}"\n', "cuda", "n", 'x = f"n:{f(\n    1)}"\n'),
+        ('x = f"cuda:{d["a"]}"\n', "cuda", "n", 'x = f"n:{d["a"]}"\n'),
+    ]
 
 
 @pytest.mark.parametrize(("before", "value", "after"), CONTENTS)
