@@ -3,6 +3,7 @@
     torch.backends.cudnn.benchmark = True              ->  (removed)
     cudnn.benchmark = cudnn.enabled = False            ->  (removed)
     cudnn.deterministic = True                         ->  torch.use_deterministic_algorithms(True)     (unsafe)
+        where that is called already:                  ->  (removed)
     torch.backends.cuda.enable_flash_sdp(False)        ->  (removed)
     with torch.backends.cudnn.flags(enabled=False):    ->  the body alone
     if torch.backends.cudnn.enabled: ...                   reported
@@ -21,6 +22,7 @@ from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.edits.operations import RemoveStatement, ReplaceStatement
 from neuron_port.findings import Applicability
 from neuron_port.rules.model import Row
+from neuron_port.semantics.module import enclosing_function
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -58,10 +60,27 @@ def _renamed(site: Site) -> Iterator[Report]:
             applicability=Applicability.MANUAL,
         )
         return
-    value = written.value
-    if isinstance(value, ast.Constant) and value.value is not True:
+    if any(site.module.qualname(read) == site.qualname for read in site.module.attribute_reads("deterministic")):
         yield site.report(
-            "cudnn.deterministic has no effect on Neuron, and False is where it starts",
+            "cudnn.deterministic has no effect on Neuron; its old value is kept and set again, so the port is yours to choose",
+            applicability=Applicability.MANUAL,
+        )
+        return
+    value = written.value
+    off = isinstance(value, ast.Constant) and value.value is not True
+    if off or _asked_already(site):
+        yield site.report(
+            "cudnn.deterministic has no effect on Neuron, and False is where it starts"
+            if off
+            else f"cudnn.deterministic has no effect on Neuron, and {site.row.to} is called already",
+            operations=[RemoveStatement(written)],
+            applicability=Applicability.SAFE,
+        )
+        return
+    if "use_deterministic_algorithms" in site.module.text:
+        # A second call would undo what the first one asks for, warn_only= for one.
+        yield site.report(
+            "cudnn.deterministic has no effect on Neuron, and torch.use_deterministic_algorithms is called already",
             operations=[RemoveStatement(written)],
             applicability=Applicability.SAFE,
         )
@@ -72,4 +91,15 @@ def _renamed(site: Site) -> Iterator[Report]:
         if spelling is not None
         else [],
         applicability=Applicability.UNSAFE,
+    )
+
+
+def _asked_already(site: Site) -> bool:
+    """Whether the successor is called in the same function (or at module level) as well."""
+    function = enclosing_function(site.node)
+    return any(
+        isinstance(node, ast.Call)
+        and enclosing_function(node) is function
+        and site.module.qualname(node.func) == site.row.to
+        for node in ast.walk(function or site.module.tree)
     )

@@ -24,6 +24,7 @@ _RANK = re.compile(
     r"(\w*_)?(local_)?rank(_id)?\Z|(\w*_)?local_process_index\Z|gpu(_id|_idx|_index)?\Z|(\w*_)?device_(id|idx|index)\Z|local_gpu\Z",
     re.IGNORECASE,
 )
+_PROCESSES = ("LOCAL_RANK", "local_rank", "init_process_group", "spawn", "DistributedDataParallel")
 _RANK_CALLS = frozenset(
     {
         "torch.cuda.current_device",
@@ -104,13 +105,20 @@ def is_rank(module: Module, node: ast.expr) -> bool:
     if isinstance(node, ast.Subscript):
         return _names_rank_variable(node.slice)
     if isinstance(node, ast.Attribute):
-        return _RANK.match(node.attr) is not None
+        return _named_like_rank(module, node.attr)
     if isinstance(node, ast.Name):
-        if not _RANK.match(node.id):
+        if not _named_like_rank(module, node.id):
             return False
         # A loop over device indices is a program of one process with several devices.
         return not any(binding.kind is BindingKind.LOOP for binding in module.bindings(node))
     return False
+
+
+def _named_like_rank(module: Module, name: str) -> bool:
+    """``rank`` and the like; ``gpu`` and ``device_id`` only in a file that starts or joins processes: elsewhere a user chose it."""
+    if _RANK.match(name) is None:
+        return False
+    return "rank" in name.lower() or any(word in module.text for word in _PROCESSES)
 
 
 def _names_rank_variable(node: ast.expr) -> bool:

@@ -14,23 +14,40 @@ import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site, Spelling
+from neuron_port.codemods.cuda_code import cuda_code
 from neuron_port.codemods.device_spelling import DeviceString, device_string, held, is_rank, quoted, respell
 from neuron_port.edits.operations import AddElement, DropArgument, Operation, Replace, SetString, SetStringPrefix
 from neuron_port.findings import Applicability, Severity
-from neuron_port.semantics.devices import Role, Use, literal_text
-from neuron_port.semantics.module import ancestors, enclosing_class
+from neuron_port.semantics.devices import Role, Use, literal_text, option_name
+from neuron_port.semantics.module import ancestors, enclosing_class, enclosing_function
 from neuron_port.semantics.scopes import BindingKind
 
 
 def inspect(site: Site) -> Iterator[Report]:
     """Report a string literal that names a CUDA device."""
     string = device_string(site.node)
-    if string is None or _beside_neuron(site.node):
+    if string is None:
+        yield from _pattern(site)
+        return
+    if _beside_neuron(site.node):
         return
     use = site.context.devices.use(site.node)
     handler = _HANDLERS.get(use.role)
     if handler is not None:
         yield from handler(site, string, use)
+
+
+def _pattern(site: Site) -> Iterator[Report]:
+    """``re.match("cuda:[0-9]", device)``."""
+    node = site.node
+    call = node.parent
+    if isinstance(node, ast.Constant) and node.value.startswith("cuda:") and isinstance(call, ast.Call):
+        if (site.module.qualname(call.func) or "").startswith("re."):
+            yield site.report(
+                "a pattern that looks for CUDA devices finds none on Neuron",
+                code="NP104",
+                applicability=Applicability.MANUAL,
+            )
 
 
 def _beside_neuron(node: ast.expr) -> bool:
@@ -42,6 +59,18 @@ def _beside_neuron(node: ast.expr) -> bool:
 
 
 def _device(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    kind = _type_of_device(site, use)
+    if kind is not None:
+        spelling = site.device(text=True, node=kind)
+        yield site.report(
+            "the type of a CUDA device is asked for only to have its name",
+            code="NP101",
+            node=kind,
+            applicability=Applicability.UNSAFE,
+            operations=[Replace(kind, spelling.text), *spelling.operations] if spelling is not None else [],
+            evidence=use.evidence,
+        )
+        return
     if _compared_device(site, use) is not None:
         yield _device_comparison(site, string, use)
         return
@@ -145,6 +174,16 @@ def _indexed(site: Site, string: DeviceString, use: Use, index: ast.expr | ast.k
         operations=operations,
         evidence=use.evidence,
     )
+
+
+def _type_of_device(site: Site, use: Use) -> ast.Attribute | None:
+    """``torch.device("cuda").type``."""
+    call = use.place
+    if isinstance(call, ast.Call) and site.module.qualname(call.func) == "torch.device":
+        parent = call.parent
+        if isinstance(parent, ast.Attribute) and parent.attr == "type":
+            return parent
+    return None
 
 
 def _compared_device(site: Site, use: Use) -> ast.Compare | None:
@@ -354,8 +393,23 @@ def _compare(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
             evidence=use.evidence,
         )
         return
-    operations = _widened(place, string) if site.context.portable else respell(site.module, string)[0]
+    foreign = cuda_code([place, *region])
+    if foreign is not None:
+        yield site.report(
+            f"the branch calls {foreign}, which looks like CUDA-only code, and is never taken on Neuron; it is left alone",
+            code="NP122",
+            node=place,
+            applicability=Applicability.MANUAL,
+            evidence=use.evidence,
+        )
+        return
     sources = _sources(site, place, string)
+    if site.context.portable or _parametrized(place, string):
+        operations = _widened(place, string)
+    elif sources or string.plain:
+        operations = respell(site.module, string)[0]
+    else:
+        operations = (SetStringPrefix(string.literal, "cuda", "neuron"),)  # a tensor's device has an index
     yield site.report(
         message,
         code="NP107",
@@ -368,6 +422,29 @@ def _compare(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     )
 
 
+def _parametrized(place: ast.AST, string: DeviceString) -> bool:
+    """Whether the compared name runs over a list of a test's parameters, which keeps its ``"cuda"``."""
+    if not isinstance(place, ast.Compare) or not string.plain:
+        return False
+    other = place.comparators[0] if place.left is string.literal else place.left
+    function = enclosing_function(place)
+    if not isinstance(other, ast.Name) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    return any("parametrize" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def _option_default(site: Site, name: str) -> list[ast.expr]:
+    """The default of the command-line option that ``args.<name>`` reads."""
+    found = []
+    for literal in site.module.found.strings:
+        use = site.context.devices.use(literal)
+        if use.role is Role.OPTION and isinstance(use.place, ast.keyword) and device_string(literal) is not None:
+            option = option_name(use.place.parent)
+            if option is not None and option.lstrip("-").replace("-", "_") == name:
+                found.append(literal)
+    return found
+
+
 def _sources(site: Site, place: ast.AST, string: DeviceString) -> list[ast.expr]:
     """The device strings of this file that the compared variable holds, when these are all it can hold."""
     if not isinstance(place, ast.Compare) or len(place.ops) != 1:
@@ -375,6 +452,8 @@ def _sources(site: Site, place: ast.AST, string: DeviceString) -> list[ast.expr]
     other = place.comparators[0] if place.left is string.literal else place.left
     if isinstance(other, ast.Attribute) and other.attr == "type":
         other = other.value
+    if isinstance(other, ast.Attribute):
+        return _option_default(site, other.attr)
     if not isinstance(other, ast.Name):
         return []
     found: list[ast.expr] = []

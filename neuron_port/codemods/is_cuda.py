@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.cuda_code import cuda_code
 from neuron_port.edits.operations import Replace
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.receivers import Grade
@@ -28,6 +29,15 @@ def inspect(site: Site) -> Iterator[Report]:
         return
     test = '{value}.device.type != "cpu"' if site.context.portable else '{value}.device.type == "neuron"'
     region, _, _ = site.context.guards.region(node)
+    foreign = cuda_code(region)
+    if foreign is not None:
+        yield site.report(
+            f"the branch calls {foreign}, which looks like CUDA-only code, and is never taken on Neuron; it is left alone",
+            code="NP122",
+            applicability=Applicability.MANUAL,
+            evidence=evidence.text,
+        )
+        return
     yield site.report(
         ".is_cuda is False on Neuron, so the branch for devices is skipped without a word; ask .device.type",
         applicability=Applicability.UNSAFE,

@@ -18,6 +18,7 @@ from neuron_port.edits.operations import (
     RemoveWithItem,
     Rename,
     Replace,
+    RequireImport,
     ReplaceStatement,
     RetargetImport,
 )
@@ -171,6 +172,22 @@ def _link_import(context: Context, report: Report, binding: Binding, reports: li
             other.operations = other.operations or report.operations
     else:
         report.operations = (RemoveImport(binding.statement, binding.node),)
+        _import_in_place(report, binding, reports)
+
+
+def _import_in_place(report: Report, binding: Binding, reports: list[Report]) -> None:
+    """An import inside a function is replaced where it stands: importing torch may be put off on purpose."""
+    names = {id(node) for node in _names_below(binding)}
+    users = [other for other in reports if id(_root(other.origin)) in names] if binding.scope.parent is not None else []
+    needed = RequireImport("torch")
+    if len(binding.statement.names) == 1 and any(needed in other.operations for other in users):
+        report.operations = (ReplaceStatement(binding.statement, "import torch"),)
+        for other in users:
+            other.operations = tuple(operation for operation in other.operations if operation != needed)
+
+
+def _names_below(binding: Binding) -> list[ast.Name]:
+    return binding.scope.references.get(binding.name, [])
 
 
 def _link_dotted_import(

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.device_spelling import device_string, kind_of_device
+from neuron_port.codemods.device_spelling import device_string, held, kind_of_device
 from neuron_port.codemods.name_table import removable, rewrite
 from neuron_port.edits.operations import RemoveStatement, Replace
 from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.guards import same_chain
 from neuron_port.semantics.module import enclosing_function
 
 _INIT = frozenset({"torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"})
@@ -53,6 +54,12 @@ def inspect(site: Site) -> Iterator[Report]:
         report.applicability = min(report.applicability, Applicability.UNSAFE)
         yield report
         _claim_strings(site, value)
+    elif _is_device(site, value) and not _loses_index(site, value):
+        yield site.report(
+            "torch.cuda.set_device raises on Neuron; torch.accelerator.set_device_index wants the index of this device, which cannot "
+            "be seen here",
+            applicability=Applicability.MANUAL,
+        )
     elif _is_device(site, value):
         yield site.report(
             "torch.cuda.set_device raises on Neuron, and torch.accelerator.set_device_index wants an index, which a bare "
@@ -74,9 +81,16 @@ def inspect(site: Site) -> Iterator[Report]:
 def _group_after(site: Site, call: ast.Call) -> ast.Call | None:
     """A later ``init_process_group`` in the same function (or at module level)."""
     function = enclosing_function(call)
-    for name, group in _group_calls(site):
-        if enclosing_function(group) is function and name and group.lineno > call.lineno:
+    groups = [group for _, group in _group_calls(site)]
+    for group in groups:
+        if enclosing_function(group) is function and group.lineno > call.lineno:
             return group
+    # A function of this file that sets the group up counts like the group itself.
+    for group in groups:
+        setup = enclosing_function(group)
+        for later in site.module.found.calls.get(getattr(setup, "name", ""), ()):
+            if enclosing_function(later) is function and later.lineno > call.lineno:
+                return later
     return None
 
 
@@ -108,6 +122,25 @@ def _index(site: Site, value: ast.expr | None) -> tuple[str, dict[str, ast.expr]
     if isinstance(value, ast.Attribute) and kind_of_device(site.module, value) == "device":
         return "{device}.index", {"device": value}
     return None
+
+
+def _loses_index(site: Site, value: ast.expr) -> bool:
+    """Whether the device is a string of this file, which is ported to a bare ``"neuron"``."""
+    if isinstance(value, ast.Constant):
+        return True
+    if isinstance(value, ast.Attribute):
+        values = [stored for target, stored in site.module.found.stores.get(value.attr, ()) if same_chain(target, value)]
+    elif isinstance(value, ast.Name):
+        values = [binding.value for binding in site.module.bindings(value)]
+    else:
+        return False
+    return bool(values) and all(stored is not None and _names_device(site, stored) for stored in values)
+
+
+def _names_device(site: Site, value: ast.expr) -> bool:
+    if isinstance(value, ast.Call) and site.module.qualname(value.func) == "torch.device" and value.args:
+        value = value.args[0]
+    return bool(held(value))
 
 
 def _is_device(site: Site, value: ast.expr | None) -> bool:

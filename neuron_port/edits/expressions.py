@@ -8,7 +8,7 @@ from typing import Union
 
 from neuron_port.edits import strings, templates
 from neuron_port.edits.errors import WriteError
-from neuron_port.edits.fitting import fitted
+from neuron_port.edits.fitting import fitted, in_f_string
 from neuron_port.edits.operations import (
     AddElement,
     DropArgument,
@@ -21,7 +21,7 @@ from neuron_port.edits.operations import (
     SetStringPrefix,
 )
 from neuron_port.edits.places import Places
-from neuron_port.edits.precedence import Level, level, level_of
+from neuron_port.edits.precedence import FIELDS, F_STRINGS, Level, level, level_of
 from neuron_port.edits.splices import Splice, spliced
 from neuron_port.edits.templates import Filling
 
@@ -46,13 +46,14 @@ class Expressions:
         nodes: dict[int, ast.expr] = {}
         for operation in operations:
             node = anchor(operation)
-            if isinstance(node, (ast.FormattedValue, ast.Slice)):
+            if isinstance(node, (*FIELDS, ast.Slice)):
                 raise WriteError("a part of an f-string or a subscript is no expression of its own")
             nodes[id(node)] = node
             self._operations.setdefault(id(node), []).append(operation)
         for own in self._operations.values():
             _refuse_conflicts(own)
         for node in nodes.values():
+            _refuse_misplaced(node, places)
             for parent in places.ancestors(node):
                 self._below.setdefault(id(parent), []).append(node)
                 if id(parent) in nodes:
@@ -150,14 +151,26 @@ class Expressions:
 
     def _require_string(self, node: ast.expr) -> None:
         text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        inside = isinstance(self._places.parent(node), ast.JoinedStr) or not (text or isinstance(node, ast.JoinedStr))
-        if inside:
+        if isinstance(self._places.parent(node), F_STRINGS) or not (text or isinstance(node, F_STRINGS)):
             raise WriteError("not a string literal of its own")
 
 
 def anchor(operation: ExpressionOperation) -> ast.expr:
     """Return the expression that an operation changes."""
     return operation.call if isinstance(operation, ArgumentOperation) else operation.node
+
+
+def _refuse_misplaced(node: ast.expr, places: Places) -> None:
+    """Refuse an expression of an f-string that is not where ``ast`` says; before Python 3.12 that may happen."""
+    if not in_f_string(node, places):
+        return
+    start, end = places.lines.span(node)
+    try:
+        found = ast.parse(f"({places.lines.text[start:end]}\n)", mode="eval").body
+    except SyntaxError:
+        found = None
+    if found is None or ast.dump(found) != ast.dump(node):
+        raise WriteError("an expression of an f-string is not where it should be")
 
 
 def _refuse_conflicts(operations: list[ExpressionOperation]) -> None:

@@ -7,9 +7,10 @@ import re
 
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.places import Places
-from neuron_port.edits.precedence import Level, required
+from neuron_port.edits.precedence import FIELDS, F_STRINGS, Level, required
 from neuron_port.edits.strings import quote_at
 
+_CLOSED = re.compile(r"\s*\)")
 _COMMENT = re.compile(r"#[^\r\n]*")
 _BRACKETED = (ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -36,14 +37,19 @@ def fitted(code: str, strength: Level, node: ast.expr, places: Places) -> str:
     if needed or joined:
         return f"({code})"
     # Two braces in a row would be a brace of the f-string's text.
-    doubled = code.startswith("{") and text[:start].endswith("{") and _in_f_string(node, places)
+    doubled = code.startswith("{") and text[start - 1 : start] == "{" and in_f_string(node, places)
     return f" {code}" if doubled else code
+
+
+def in_f_string(node: ast.expr, places: Places) -> bool:
+    """Say whether an expression stands in a field of an f-string."""
+    return any(isinstance(parent, F_STRINGS) for parent in places.ancestors(node))
 
 
 def parenthesised(node: ast.expr, places: Places) -> bool:
     """Say whether an expression has parentheses of its own; those of a call or a ``class`` around it do not count."""
     text, (start, end) = places.lines.text, places.lines.span(node)
-    if not (text[:start].rstrip().endswith("(") and text[end:].lstrip().startswith(")")):
+    if not _CLOSED.match(text, end) or not _opened(text, start):
         return False
     parent = places.parent(node)
     if isinstance(parent, ast.Call) and node is not parent.func:
@@ -88,8 +94,10 @@ def loose_newline(code: str) -> bool:
     return False
 
 
-def _in_f_string(node: ast.expr, places: Places) -> bool:
-    return any(isinstance(parent, ast.JoinedStr) for parent in places.ancestors(node))
+def _opened(text: str, start: int) -> bool:
+    while start > 0 and text[start - 1].isspace():
+        start -= 1
+    return text[start - 1 : start] == "("
 
 
 def _word(character: str) -> bool:
@@ -112,9 +120,9 @@ def _is_tuple(code: str) -> bool:
 
 def _quoted(code: str, node: ast.expr, places: Places) -> str:
     """Choose quotes that the f-strings around a node do not use; before Python 3.12 they must not come twice."""
-    around = [parent for parent in places.ancestors(node) if isinstance(parent, ast.JoinedStr)]
+    around = [parent for parent in places.ancestors(node) if isinstance(parent, F_STRINGS)]
     # A format specification is an f-string of its own to ``ast``, but has no quotes.
-    around = [each for each in around if not isinstance(places.parent(each), ast.FormattedValue)]
+    around = [each for each in around if not isinstance(places.parent(each), FIELDS)]
     if not around:
         return code
     start, end = places.lines.span(node)

@@ -59,6 +59,7 @@ class Places:
         self._starts = [_start(statement) for statement in self.statements]
         self._parents: dict[int, ast.AST] = {}
         self._explored: set[int] = set()
+        self._logical_lines: dict[int, list[LogicalLine]] = {}
 
     def place(self, statement: ast.stmt) -> Place:
         """Return the place of a statement.
@@ -109,6 +110,24 @@ class Places:
 
     def logical_lines(self, block: list[ast.stmt]) -> list[LogicalLine]:
         """Return the lines of a block; statements joined by semicolons share one."""
+        if id(block) not in self._logical_lines:
+            self._logical_lines[id(block)] = self._divided(block)
+        return self._logical_lines[id(block)]
+
+    def logical_line(self, statement: ast.stmt) -> LogicalLine:
+        """Return the line of one statement."""
+        place = self.place(statement)
+        return next(line for line in self.logical_lines(place.block) if line.last >= place.index)
+
+    def continued(self, offset: int) -> bool:
+        """Say whether the row of ``offset`` goes on from the row above by a backslash."""
+        start = self.lines.line_start(offset)
+        if start == 0:
+            return False
+        above = self.lines.text[self.lines.line_start(start - 1) : start].rstrip("\r\n")
+        return above.endswith("\\") and "#" not in above
+
+    def _divided(self, block: list[ast.stmt]) -> list[LogicalLine]:
         lines, text = self.lines, self.lines.text
         spans = [lines.span(statement) for statement in block]
         firsts = [0]
@@ -123,19 +142,6 @@ class Places:
             begin = start if inline else lines.line_start(start)
             found.append(LogicalLine(first, following - 1, begin, start, end, self._stop(end), inline))
         return found
-
-    def logical_line(self, statement: ast.stmt) -> LogicalLine:
-        """Return the line of one statement."""
-        place = self.place(statement)
-        return next(line for line in self.logical_lines(place.block) if line.last >= place.index)
-
-    def continued(self, offset: int) -> bool:
-        """Say whether the row of ``offset`` goes on from the row above by a backslash."""
-        start = self.lines.line_start(offset)
-        if start == 0:
-            return False
-        above = self.lines.text[self.lines.line_start(start - 1) : start].rstrip("\r\n")
-        return above.endswith("\\") and "#" not in above
 
     def _behind_colon(self, start: int) -> bool:
         before = self.lines.text[self.lines.line_start(start) : start]

@@ -7,6 +7,10 @@ from enum import IntEnum
 
 from neuron_port.edits.errors import WriteError
 
+# Template strings come with Python 3.14.
+F_STRINGS = (ast.JoinedStr, getattr(ast, "TemplateStr", ast.JoinedStr))
+FIELDS = (ast.FormattedValue, getattr(ast, "Interpolation", ast.FormattedValue))
+
 
 class Level(IntEnum):
     """Binding strength, loosest first."""
@@ -116,7 +120,7 @@ def required(parent: ast.AST, child: ast.AST) -> Level:
             return Level.EXPRESSION if orelse is child else Level.OR
         case ast.comprehension(target=target):
             return Level.BIT_OR if target is child else Level.OR
-        case ast.FormattedValue():
+        case _ if isinstance(parent, FIELDS):
             return Level.TERNARY
         case ast.Dict(keys=keys, values=values) if None in keys and keys[_index(values, child)] is None:
             return Level.BIT_OR

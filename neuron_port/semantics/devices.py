@@ -63,6 +63,9 @@ _WANT_TEXT = frozenset(
     if "autocast" in name or "mesh" in name.lower() or "GradScaler" in name or name.endswith(("set_device_type", "fork_rng"))
 )
 _METHODS = {"to": 0, "to_empty": 0, "pin_memory": 0, "set_device": 0, "to_device": 0, "move_to": 0}
+_STRING_TESTS = frozenset(
+    "startswith endswith find rfind index rindex count removeprefix split rsplit replace partition rpartition strip lstrip".split()
+)
 _TEXT_METHODS = frozenset(
     "info debug warning warn error exception critical log write writelines print print_info add_text echo secho fail skip "
     "encode join add_hparams title set_title legend label".split()
@@ -467,7 +470,7 @@ class DeviceUses:
             method = function.attr
             if _METHODS.get(method) == index and not self.module.qualname(function.value):
                 return Use(Role.DEVICE, call, outer, f"argument of .{method}()", sure=method in ("to", "to_empty"))
-            if method in ("startswith", "find", "index", "count", "endswith", "removeprefix", "split", "replace", "partition"):
+            if method in _STRING_TESTS:
                 sure = self.names_device(function.value)
                 return Use(Role.COMPARE, call, outer, f"argument of .{method}()", sure=sure)
             if method in ("get", "pop", "setdefault"):
@@ -524,6 +527,8 @@ class DeviceUses:
             if around.func.attr == "parametrize" and around.args and isinstance(around.args[0], ast.Constant):
                 if like_device(str(around.args[0].value)):
                     return Use(Role.CHOICES, parent, outer, "values of a parametrized device")
+        if isinstance(around, (ast.List, ast.Tuple, ast.Set)):
+            return Use(Role.UNKNOWN, parent, outer, "an element of a row")
         siblings = [item.value for item in parent.elts if isinstance(item, ast.Constant)]
         if "cpu" in siblings:
             return Use(Role.CHOICES, parent, outer, "listed beside 'cpu'")

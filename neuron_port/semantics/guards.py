@@ -33,11 +33,22 @@ def implied(test: ast.expr, outcome: bool) -> Iterator[tuple[ast.expr, bool]]:
                 yield from implied(value, outcome)
     elif _truth_compared(test) is not None:
         yield from implied(test.left, outcome is _truth_compared(test))
+    elif _as_truth(test) is not None:
+        yield from implied(_as_truth(test), outcome)
     elif isinstance(test, ast.NamedExpr):
         yield test.target, outcome
         yield from implied(test.value, outcome)
     else:
         yield test, outcome
+
+
+def _as_truth(test: ast.expr) -> ast.expr | None:
+    """What ``True if x else False`` and ``bool(x)`` are the truth of."""
+    if isinstance(test, ast.IfExp) and isinstance(test.body, ast.Constant) and isinstance(test.orelse, ast.Constant):
+        return test.test if (test.body.value, test.orelse.value) == (True, False) else None
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "bool" and len(test.args) == 1:
+        return test.args[0]
+    return None
 
 
 def _truth_compared(test: ast.expr) -> bool | None:
@@ -233,11 +244,14 @@ class Guards:
         """What is guarded by the variables or attributes that store a truth which implies ``atom``."""
         node: ast.AST = atom
         parent = node.parent
-        while isinstance(parent, (ast.BoolOp, ast.UnaryOp, ast.NamedExpr)):
+        while isinstance(parent, (ast.BoolOp, ast.UnaryOp, ast.NamedExpr, ast.Compare)) or (
+            isinstance(parent, ast.expr) and _as_truth(parent) is node
+        ):
             node, parent = parent, parent.parent
         if not isinstance(parent, (ast.Assign, ast.AnnAssign)) or parent.value is not node:
             return []
-        if not any(part is atom and truth for part, truth in implied(node, True)):
+        probe = self._probe(atom)
+        if not any(part is probe and truth for part, truth in implied(node, True)):
             return []
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         nodes: list[ast.AST] = []

@@ -81,6 +81,23 @@ def test_portable_code_hears_of_what_raises() -> None:
     assert found(HEAD, "cudnn.benchmark = True", "NP185", "portable") == ["info manual"]
 
 
+def test_determinism_is_asked_for_once() -> None:
+    assert_ported(
+        """
+        import torch
+        def seed():
+            torch.use_deterministic_algorithms(True)
+            torch.backends.cudnn.deterministic = True
+        """,
+        """
+        import torch
+        def seed():
+            torch.use_deterministic_algorithms(True)
+        """,
+        level="safe",
+    )
+
+
 def test_only_names_count() -> None:
     assert (
         codes("""
