@@ -34,7 +34,9 @@ def inspect(site: Site) -> Iterator[Report]:
         elif site.qualname.startswith("torch.cuda."):
             yield from by_table(site)
         return
-    survives = (site.context.asks or site.context.portable) and not site.context.guards.available(call)
+    # A decorator runs when the module is imported, with or without an accelerator.
+    anywhere = site.context.asks or site.context.portable or site.form == "decorator"
+    survives = anywhere and not site.context.guards.available(call)
     device = site.device(text=True, node=call, or_cpu=survives)
     if device is None:
         yield site.report(applicability=Applicability.MANUAL)

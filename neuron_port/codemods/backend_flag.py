@@ -22,7 +22,6 @@ from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.edits.operations import RemoveStatement, ReplaceStatement
 from neuron_port.findings import Applicability
 from neuron_port.rules.model import Row
-from neuron_port.semantics.module import enclosing_function
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -62,25 +61,18 @@ def _renamed(site: Site) -> Iterator[Report]:
         return
     if any(site.module.qualname(read) == site.qualname for read in site.module.attribute_reads("deterministic")):
         yield site.report(
-            "cudnn.deterministic has no effect on Neuron; its old value is kept and set again, so the port is yours to choose",
+            "cudnn.deterministic has no effect on Neuron; its old value is kept and set again: choose by hand",
             applicability=Applicability.MANUAL,
         )
         return
     value = written.value
     off = isinstance(value, ast.Constant) and value.value is not True
+    # A second call would undo what the first one asks for, warn_only= for one.
     if off or _asked_already(site):
         yield site.report(
             "cudnn.deterministic has no effect on Neuron, and False is where it starts"
             if off
             else f"cudnn.deterministic has no effect on Neuron, and {site.row.to} is called already",
-            operations=[RemoveStatement(written)],
-            applicability=Applicability.SAFE,
-        )
-        return
-    if "use_deterministic_algorithms" in site.module.text:
-        # A second call would undo what the first one asks for, warn_only= for one.
-        yield site.report(
-            "cudnn.deterministic has no effect on Neuron, and torch.use_deterministic_algorithms is called already",
             operations=[RemoveStatement(written)],
             applicability=Applicability.SAFE,
         )
@@ -95,11 +87,14 @@ def _renamed(site: Site) -> Iterator[Report]:
 
 
 def _asked_already(site: Site) -> bool:
-    """Whether the successor is called in the same function (or at module level) as well."""
-    function = enclosing_function(site.node)
+    """Whether the file calls the successor somewhere."""
     return any(
-        isinstance(node, ast.Call)
-        and enclosing_function(node) is function
-        and site.module.qualname(node.func) == site.row.to
-        for node in ast.walk(function or site.module.tree)
+        isinstance(node.parent, ast.Call) and node.parent.func is node and site.module.qualname(node) == site.row.to
+        for node in _named(site, site.row.to.rpartition(".")[2])
     )
+
+
+def _named(site: Site, name: str) -> Iterator[ast.expr]:
+    yield from site.module.attribute_reads(name)
+    for scope in site.module.found.scopes:
+        yield from scope.references.get(name, ())

@@ -14,6 +14,10 @@ _PLAIN = re.compile(r"(use|is|has|no|with|on|to|have|want)_?(cuda|gpu)\w*|cuda(_
 def cuda_code(nodes: Iterable[ast.AST]) -> str | None:
     """The first function called, or module imported, inside ``nodes`` whose name says CUDA; names of torch do not count."""
     for top in nodes:
+        chosen = [top.id] if isinstance(top, ast.Name) else [top.attr] if isinstance(top, ast.Attribute) else []
+        for name in chosen:
+            if _WORDS.search(name) and not _PLAIN.fullmatch(name):
+                return name
         for node in ast.walk(top):
             for name in _names(node):
                 if _WORDS.search(name) and not _PLAIN.fullmatch(name):

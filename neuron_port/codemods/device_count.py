@@ -14,7 +14,7 @@ from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.findings import Applicability
 
 
-def _repeated(call: ast.Call) -> list[ast.AST]:
+def _repeated(call: ast.expr) -> list[ast.AST]:
     """What ``for i in range(torch.cuda.device_count())`` does for each device."""
     node: ast.AST = call
     while isinstance(node.parent, ast.Call) and node in node.parent.args:
@@ -26,6 +26,13 @@ def _repeated(call: ast.Call) -> list[ast.AST]:
         whole = around.parent
         return [part for name in ("elt", "key", "value") if (part := getattr(whole, name, None)) is not None]
     return []
+
+
+def _reads(site: Site, call: ast.Call) -> list[ast.expr]:
+    """Where the variable that holds the count is read."""
+    parent = call.parent
+    targets = parent.targets if isinstance(parent, ast.Assign) else []
+    return [read for target in targets for read in site.context.guards.reads(target)]
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -41,5 +48,7 @@ def inspect(site: Site) -> Iterator[Report]:
     for report in by_table(site):
         call = site.call
         if call is not None and report.operations:
-            report.region = (*guards.region(call)[0], *guards.flag_region(call), *_repeated(call))
+            counted = [call, *_reads(site, call)]
+            repeated = [node for count in counted for node in _repeated(count)]
+            report.region = (*guards.region(call)[0], *guards.flag_region(call), *repeated)
         yield report

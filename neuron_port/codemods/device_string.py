@@ -59,6 +59,15 @@ def _beside_neuron(node: ast.expr) -> bool:
 
 
 def _device(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    if _of_unported_call(site, string):
+        yield site.report(
+            f"the device {ast.unparse(string.built)} belongs to a torch.cuda call that has no port",
+            code="NP101" if string.plain else "NP102",
+            node=string.built,
+            applicability=Applicability.MANUAL,
+            evidence=use.evidence,
+        )
+        return
     kind = _type_of_device(site, use)
     if kind is not None:
         spelling = site.device(text=True, node=kind)
@@ -174,6 +183,19 @@ def _indexed(site: Site, string: DeviceString, use: Use, index: ast.expr | ast.k
         operations=operations,
         evidence=use.evidence,
     )
+
+
+def _of_unported_call(site: Site, string: DeviceString) -> bool:
+    """``torch.cuda.get_device_properties("cuda:0")``: the argument stays as long as the call does."""
+    for around in ancestors(string.literal):
+        if isinstance(around, ast.stmt):
+            return False
+        if isinstance(around, ast.Call):
+            qualname = site.module.qualname(around.func) or ""
+            if qualname.startswith("torch.cuda."):
+                found = site.context.row(qualname)
+                return found is not None and found[1].action == "flag"
+    return False
 
 
 def _type_of_device(site: Site, use: Use) -> ast.Attribute | None:
@@ -504,6 +526,7 @@ _HANDLERS = {
     Role.COMPARE: _compare,
     Role.MODULE: _module,
     Role.BACKEND: _unknown,
+    Role.FRAMEWORK: _unknown,
     Role.OPTION: _option,
     Role.DEVICE: _device,
     Role.MAP_LOCATION: _map_location,

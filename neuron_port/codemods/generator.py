@@ -33,10 +33,16 @@ def inspect(site: Site) -> Iterator[Report]:
         name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
         if is_text or not like_device(name):
             return
-    if string is not None:
-        site.context.claimed.update((id(string.literal), id(string.built)))
+    if string is None:
+        yield site.report(
+            "a generator on the device: whether one works on Neuron is unproven, and a CPU generator cannot fill device tensors",
+            node=call,
+            severity=Severity.INFO,
+            applicability=Applicability.MANUAL,
+        )
+        return
+    site.context.claimed.update((id(string.literal), id(string.built)))
     takers = [taker for use in _uses(site, call) if (taker := _taker(use)) is not None]
-    severity = site.row.severity if string is not None else Severity.WARNING
     if any(_fills_device(site, taker) for taker in takers):
         yield site.report(
             "a generator on the device fills a device tensor: a CPU generator cannot, and whether a Neuron one can is unproven; "
@@ -51,8 +57,7 @@ def inspect(site: Site) -> Iterator[Report]:
     yield site.report(
         "random numbers are drawn by a generator on the device; use a CPU generator, which gives the same noise on every rank",
         node=call,
-        severity=severity,
-        applicability=Applicability.SAFE if sure and string is not None else Applicability.UNSAFE,
+        applicability=Applicability.SAFE if sure else Applicability.UNSAFE,
         operations=[operation],
         evidence="passed to a diffusers pipeline" if sure else None,
     )

@@ -29,7 +29,8 @@ def inspect(site: Site) -> Iterator[Report]:
         return
     test = '{value}.device.type != "cpu"' if site.context.portable else '{value}.device.type == "neuron"'
     region, _, _ = site.context.guards.region(node)
-    foreign = cuda_code(region)
+    flagged = site.context.guards.flag_region(node)
+    foreign = cuda_code([*region, *flagged])
     if foreign is not None:
         yield site.report(
             f"the branch calls {foreign}, which looks like CUDA-only code, and is never taken on Neuron; it is left alone",
@@ -43,5 +44,5 @@ def inspect(site: Site) -> Iterator[Report]:
         applicability=Applicability.UNSAFE,
         operations=[Replace(node, test, {"value": node.value})],
         evidence=evidence.text,
-        region=[*region, *site.context.guards.flag_region(node)],
+        region=[*region, *flagged],
     )

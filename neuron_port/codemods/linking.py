@@ -61,7 +61,7 @@ def _link_region(context: Context, report: Report, reports: list[Report]) -> Non
         _only_cuda(context, report, guarded)
         report.region = ()
         return
-    stuck = [other for other in guarded if not _fixable(other) and (other.severity > Severity.INFO or other.rule.code == "NP104")]
+    stuck = [other for other in guarded if not _fixable(other) and (other.severity > Severity.INFO or other.rule.code in ("NP104", "NP136"))]
     if stuck and not any(_fixable(other) for other in counted):
         # Moving the test alone would run code on Neuron that raises there, or picks CUDA again.
         report.leave(f"what it guards cannot be ported yet (line {stuck[0].node.lineno})")

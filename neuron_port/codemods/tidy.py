@@ -23,8 +23,7 @@ def tidy(operations: Sequence[Operation]) -> list[Operation]:
             if (
                 isinstance(parent, ast.If)
                 and id(parent) not in removed
-                and not parent.orelse
-                and all(id(statement) in removed for statement in parent.body)
+                and all(id(statement) in removed for statement in (*parent.body, *parent.orelse))
                 and _only_looks(parent.test)
                 and not _is_elif(parent)
             ):

@@ -88,11 +88,12 @@ class Role(IntEnum):
     ENUM = 3
     CHOICES = 4
     COMPARE = 5
-    MODULE = 6
-    BACKEND = 7
-    OPTION = 8
-    DEVICE = 9
-    MAP_LOCATION = 10
+    FRAMEWORK = 6
+    MODULE = 7
+    BACKEND = 8
+    OPTION = 9
+    DEVICE = 10
+    MAP_LOCATION = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +383,8 @@ class DeviceUses:
             return Use(Role.TEXT, keyword, outer, "text")
         if name == "map_location":
             return Use(Role.MAP_LOCATION, keyword, outer, f"map_location of {callee}()", sure=qualname.startswith("torch."))
+        if name == "accelerator":
+            return Use(Role.FRAMEWORK, keyword, outer, f"keyword accelerator= of {callee}(), which has names of its own")
         torch_callee = qualname.startswith("torch.") and not qualname.startswith("torch.hub.")
         followed = self._parameter(call, None, name)
         if followed is not None and like_device(name):

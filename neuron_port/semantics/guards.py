@@ -289,7 +289,7 @@ class Guards:
         child = node
         for around in ancestors(node):
             if isinstance(around, ast.Try) and isinstance(child, ast.ExceptHandler) and _catches_missing(child):
-                return any(_is_newer_torch(statement) for statement in around.body)
+                return any(self._is_newer_torch(statement) for statement in around.body)
             test = test_of(around)
             if isinstance(around, (ast.If, ast.IfExp)) and child is not test:
                 body = around.body
@@ -297,8 +297,16 @@ class Guards:
                 for part, truth in implied(test, in_body):
                     if not truth and (self._asks_newer(part) or _asks_version(part)):
                         return True
+                    if truth and _asks_version(part, older=True):
+                        return True
             child = around
         return False
+
+    def _is_newer_torch(self, statement: ast.stmt) -> bool:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            return _is_newer_torch(statement)
+        names = (self.module.qualname(node) or "" for node in ast.walk(statement) if isinstance(node, ast.Attribute))
+        return any(name.startswith(("torch.amp.", "torch.accelerator.", "torch.autocast")) for name in names)
 
     def _asks_newer(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr":
@@ -308,12 +316,17 @@ class Guards:
         return False
 
 
-def _asks_version(node: ast.expr) -> bool:
-    """``torch.__version__ >= "2.4"``, ``TORCH_GREATER_EQUAL_2_4``, ``is_torch_version(">=", "2.4")``: newer is the true side."""
+def _asks_version(node: ast.expr, *, older: bool = False) -> bool:
+    """``torch.__version__ >= "2.4"``, ``TORCH_GREATER_EQUAL_2_4``, ``is_torch_version(">=", "2.4")``: newer is the true side.
+
+    With ``older`` the question is ``torch.__version__ < "2.4"``.
+    """
     if isinstance(node, ast.Compare):
-        if not isinstance(node.ops[0], (ast.Gt, ast.GtE)):
+        if not isinstance(node.ops[0], (ast.Lt, ast.LtE) if older else (ast.Gt, ast.GtE)):
             return False
         node = node.left
+    elif older:
+        return False
     names = [inner.attr if isinstance(inner, ast.Attribute) else getattr(inner, "id", "") for inner in ast.walk(node)]
     return any(_VERSION.search(name) for name in names)
 
@@ -323,7 +336,7 @@ def _catches_missing(handler: ast.ExceptHandler) -> bool:
     if kinds is None:
         return True
     names = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-    return any(isinstance(name, ast.Name) and name.id in (*_MISSING, "Exception") for name in names)
+    return any(isinstance(name, ast.Name) and name.id in (*_MISSING, "TypeError", "Exception") for name in names)
 
 
 def _is_newer_torch(statement: ast.stmt) -> bool:

@@ -87,7 +87,6 @@ class Module:
         self._attribute_reads: dict[str, list[ast.Attribute]] | None = None
         self._names: dict[int, tuple[str, ...]] = {}
         self._called: dict[str, list[ast.Call]] | None = None
-        self._calls: list[ast.Call] = []
         self._linked: list[ast.AST] = []
         self._pending: list[tuple[Scope, list[ast.AST]]] = []
         self._pass()
@@ -172,14 +171,11 @@ class Module:
                 push(value)
                 if node.attr in attributes:
                     found.attributes.append(node)
-                if node.ctx.__class__ is not ast.Load:
-                    found.stores.setdefault(node.attr, []).append((node, None))
                 continue
             if cls is call_type:
                 function = node.func
                 function.parent = node
                 push(function)
-                self._calls.append(node)
                 if function.__class__ is attribute_type:
                     if function.attr in methods:
                         found.methods.append(node)
@@ -451,20 +447,18 @@ class Module:
         """The calls of everything whose last name is ``name``, in source order: ``f()``, ``x.f()``, ``a.b.f()``."""
         if self._called is None:
             self._called = {}
-            for call in sorted(self._calls, key=lambda call: (call.lineno, call.col_offset)):
-                function = call.func
-                if isinstance(function, ast.Attribute):
-                    self._called.setdefault(function.attr, []).append(call)
-                elif isinstance(function, ast.Name):
-                    self._called.setdefault(function.id, []).append(call)
+            calls = [node for node in self._linked if node.__class__ is ast.Call]
+            for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
+                last = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
+                self._called.setdefault(last, []).append(call)
         return self._called.get(name, [])
 
     def attribute_reads(self, name: str) -> list[ast.Attribute]:
         """Every read of an attribute of this name, in no particular order."""
         if self._attribute_reads is None:
             self._attribute_reads = {}
-            for node in ast.walk(self.tree):
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            for node in self._linked:
+                if node.__class__ is ast.Attribute and isinstance(node.ctx, ast.Load):
                     self._attribute_reads.setdefault(node.attr, []).append(node)
         return self._attribute_reads.get(name, [])
 

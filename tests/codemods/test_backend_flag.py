@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from tests.codemods.lines import found, port
-from tests.porting import assert_ported, codes
+from tests.porting import assert_ported, codes, ported
 
 HEAD = (
     "import torch\nimport torch.backends.cudnn as cudnn\nfrom torch.backends import cuda\nprint(torch, cudnn, cuda)\n"
@@ -166,3 +168,13 @@ def test_a_decorator_goes() -> None:
         """,
         level="safe",
     )
+
+
+def test_a_saved_and_restored_determinism_is_left_to_a_person() -> None:
+    source = """
+        import torch
+        old = torch.backends.cudnn.deterministic
+        torch.backends.cudnn.deterministic = True
+    """
+    assert [line for line, _ in codes(source)] == [3, 4]
+    assert ported(source) == textwrap.dedent(source)
