@@ -100,6 +100,7 @@ class Engine:
         except UnreadableFile as error:
             return self._unreadable(filename, error, ignored)
         findings = self._with_edits(analysis) if with_edits else analysis.findings
+        analysis.module.release()
         return tuple(sorted([*findings, *analysis.own], key=lambda finding: finding.sort_key))
 
     def fix(
@@ -152,6 +153,7 @@ class Engine:
                 if not chosen:
                     break
                 changed, count = self._apply(analysis, chosen)
+                analysis.module.release()
                 if changed == current:
                     break
                 current, applied = changed, applied + count
@@ -177,10 +179,12 @@ class Engine:
             self.rules.row,
         )
         reports = inspect(context, self.rules)
-        lines = Lines(text)
         analysis = _Analysis(text, tree, module)
-        shown = []
         suppressions = Suppressions.parse(text)
+        if not reports and suppressions == Suppressions():
+            return analysis
+        lines = Lines(text)
+        shown = []
         provisional = [self._finding(report, filename, lines) for report in reports]
         kept, own = suppressions.apply(
             provisional,

@@ -40,14 +40,30 @@ def test_an_unsafe_body_keeps_its_guard_unsafe() -> None:
 def test_a_blocker_in_the_body_makes_the_guard_unsafe() -> None:
     findings = check("""
         import torch
+        x = torch.zeros(1)
         if torch.cuda.is_available():
             name = torch.cuda.get_device_name(0)
-            torch.cuda.synchronize()
+            x = x.cuda()
     """)
     assert [(finding.code, finding.applicability.word) for finding in findings] == [
         ("NP120", "unsafe"),
         ("NP133", "manual"),
-        ("NP130", "unsafe"),
+        ("NP110", "unsafe"),
+    ]
+
+
+def test_a_guard_of_questions_stays_with_the_one_that_has_no_answer() -> None:
+    source = """
+        import torch
+        if torch.cuda.is_available():
+            total = torch.cuda.get_device_properties(0).total_memory
+            torch.cuda.synchronize()
+    """
+    assert ported(source) == textwrap.dedent(source)
+    assert [(finding.code, finding.applicability.word) for finding in check(source)] == [
+        ("NP120", "manual"),
+        ("NP133", "manual"),
+        ("NP130", "manual"),
     ]
 
 

@@ -35,7 +35,7 @@ def inspect(site: Site) -> Iterator[Report]:
             yield from by_table(site)
         return
     # A decorator runs when the module is imported, with or without an accelerator.
-    anywhere = site.context.asks or site.context.portable or site.form == "decorator"
+    anywhere = site.context.asks or site.context.portable or site.form == "decorator" or _off(call)
     survives = anywhere and not site.context.guards.available(call)
     device = site.device(text=True, node=call, or_cpu=survives)
     if device is None:
@@ -84,16 +84,20 @@ def _enabled(site: Site, call: ast.Call, survives: bool) -> tuple[Operation, ...
     return (Replace(given, f"{{given}} and {condition.text}()", {"given": given}), *condition.operations)
 
 
+def _off(call: ast.Call) -> bool:
+    """``autocast(enabled=False)``: it did nothing on any host, and must not raise on one now."""
+    enabled = next((item.value for item in call.keywords if item.arg == "enabled"), None)
+    return isinstance(enabled, ast.Constant) and enabled.value is False
+
+
 def _dtype(site: Site, call: ast.Call) -> tuple[Operation, ...]:
     """``dtype=torch.bfloat16``, unless a type is given or the region only switches autocast off."""
-    enabled = next((item.value for item in call.keywords if item.arg == "enabled"), None)
-    off = isinstance(enabled, ast.Constant) and enabled.value is False
     given = (
         len(call.args) > 1
         or any(isinstance(item, ast.Starred) for item in call.args)
         or any(item.arg in ("dtype", None) for item in call.keywords)
     )
     spelling = site.spell("torch.bfloat16", call)
-    if off or given or spelling is None:
+    if _off(call) or given or spelling is None:
         return ()
     return (InsertArgument(call, spelling.text, "dtype"), *spelling.operations)

@@ -230,6 +230,8 @@ def spell(module: Module, qualname: str, node: ast.AST) -> Spelling | None:
         if found is not None and all(_means(other, root) for other in found[1]) and _bound_before(binding, scope, node):
             return Spelling(f"{binding.name}.{rest}" if rest else binding.name)
     taken = scope.lookup(root)
+    if taken is None and root == "torch" and module.torch_by_star:
+        return Spelling(qualname)
     if taken is not None:
         return None  # it means something else, or is imported only later
     return Spelling(qualname, (RequireImport(root),))

@@ -51,4 +51,6 @@ def inspect(site: Site) -> Iterator[Report]:
             counted = [call, *_reads(site, call)]
             repeated = [node for count in counted for node in _repeated(count)]
             report.region = (*guards.region(call)[0], *guards.flag_region(call), *repeated)
+        if call is not None and isinstance(call.parent, ast.Return):
+            report.applicability = min(report.applicability, Applicability.UNSAFE)  # callers may mean GPUs
         yield report

@@ -175,8 +175,8 @@ def respell(module: Module, string: DeviceString) -> tuple[tuple[Operation, ...]
 
 def quoted(module: Module, literal: ast.expr, value: str) -> str:
     """``value`` as source text in the quotes of ``literal``."""
-    segment = ast.get_source_segment(module.text, literal) or '"'
-    return f"'{value}'" if segment.lstrip("rRuUfFbB").startswith("'") else f'"{value}"'
+    quote = module.quote(literal)
+    return f"{quote}{value}{quote}"
 
 
 def held(value: ast.expr) -> list[ast.expr]:

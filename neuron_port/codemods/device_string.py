@@ -19,6 +19,7 @@ from neuron_port.codemods.device_spelling import DeviceString, device_string, he
 from neuron_port.edits.operations import AddElement, DropArgument, Operation, Replace, SetString, SetStringPrefix
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.devices import Role, Use, literal_text, option_name
+from neuron_port.semantics.guards import same_chain
 from neuron_port.semantics.module import ancestors, enclosing_class, enclosing_function
 from neuron_port.semantics.scopes import BindingKind
 
@@ -59,6 +60,23 @@ def _beside_neuron(node: ast.expr) -> bool:
 
 
 def _device(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    for report in _literal(site, string, use):
+        if _uncertain(site, string, use):
+            report.applicability = min(report.applicability, Applicability.UNSAFE)
+        yield report
+
+
+def _uncertain(site: Site, string: DeviceString, use: Use) -> bool:
+    """A branch of code for several backends, where "cuda" may mean just that; a scaler or region that would be switched on."""
+    if isinstance(use.place, ast.Call):
+        name = site.module.qualname(use.place.func) or ""
+        if name.endswith(("GradScaler", "autocast")):
+            return True
+    owner = next((node for node in ancestors(string.literal) if isinstance(node, (ast.If, ast.IfExp))), None)
+    return owner is not None and site.context.guards.several_backends(owner)
+
+
+def _literal(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     if _of_unported_call(site, string):
         yield site.report(
             f"the device {ast.unparse(string.built)} belongs to a torch.cuda call that has no port",
@@ -70,12 +88,12 @@ def _device(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
         return
     kind = _type_of_device(site, use)
     if kind is not None:
-        spelling = site.device(text=True, node=kind)
+        spelling = site.device(text=True, node=kind, or_cpu=site.context.portable)
         yield site.report(
             "the type of a CUDA device is asked for only to have its name",
             code="NP101",
             node=kind,
-            applicability=Applicability.UNSAFE,
+            applicability=Applicability.SAFE,
             operations=[Replace(kind, spelling.text), *spelling.operations] if spelling is not None else [],
             evidence=use.evidence,
         )
@@ -116,6 +134,9 @@ def _device(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
             evidence=evidence,
         )
         return
+    survivor = _survivor(site, string, use)
+    if survivor is not None:
+        operations = (Replace(string.literal, survivor.text), *survivor.operations)
     reason = "" if string.plain else ", without an index since a rank owns only its own core"
     yield site.report(
         f'the device {shown} does not exist on a Neuron host; use "neuron"{reason}',
@@ -140,6 +161,19 @@ def _portable_index(site: Site, string: DeviceString, use: Use) -> tuple[Operati
     if use.wants_text and not whole:
         text = f"str({text})"
     return (Replace(call if whole else string.built, text, index), *torch.operations, *device.operations)
+
+
+def _survivor(site: Site, string: DeviceString, use: Use) -> Spelling | None:
+    """For a name that is stored before anybody asks for the device: ``device = "cuda"; if not available: device = "cpu"``.
+
+    A torch without the backend does not even know the name neuron, so that a run on the CPU must not meet it.
+    """
+    stored = string.literal.parent
+    if not string.plain or not site.context.asks or not isinstance(stored, ast.Assign) or stored.value is not string.literal:
+        return None
+    if use.role is not Role.DEVICE or site.context.guards.available(string.literal):
+        return None
+    return site.device(text=True, node=string.literal, or_cpu=True)
 
 
 def _separate_index(site: Site, string: DeviceString, use: Use) -> ast.expr | ast.keyword | None:
@@ -425,10 +459,10 @@ def _compare(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
             evidence=use.evidence,
         )
         return
-    sources = _sources(site, place, string)
+    sources, known = _sources(site, place, string)
     if site.context.portable or _parametrized(place, string):
         operations = _widened(place, string)
-    elif sources or string.plain:
+    elif (sources and known) or string.plain:
         operations = respell(site.module, string)[0]
     else:
         operations = (SetStringPrefix(string.literal, "cuda", "neuron"),)  # a tensor's device has an index
@@ -436,9 +470,9 @@ def _compare(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
         message,
         code="NP107",
         node=place,
-        applicability=Applicability.SAFE if sources else Applicability.UNSAFE,
+        applicability=Applicability.SAFE if sources and known else Applicability.UNSAFE,
         operations=operations,
-        evidence=f"follows the device chosen on line {sources[0].lineno}" if sources else use.evidence,
+        evidence=f"follows the device chosen on line {sources[0].lineno}" if sources and known else use.evidence,
         region=[*region, *site.context.guards.flag_region(place)],
         follows=sources,
     )
@@ -467,24 +501,26 @@ def _option_default(site: Site, name: str) -> list[ast.expr]:
     return found
 
 
-def _sources(site: Site, place: ast.AST, string: DeviceString) -> list[ast.expr]:
-    """The device strings of this file that the compared variable holds, when these are all it can hold."""
+def _sources(site: Site, place: ast.AST, string: DeviceString) -> tuple[list[ast.expr], bool]:
+    """The device strings of this file that the compared variable can hold, and whether they are all that it can hold."""
     if not isinstance(place, ast.Compare) or len(place.ops) != 1:
-        return []
+        return [], False
     other = place.comparators[0] if place.left is string.literal else place.left
     if isinstance(other, ast.Attribute) and other.attr == "type":
         other = other.value
-    if isinstance(other, ast.Attribute):
-        return _option_default(site, other.attr)
-    if not isinstance(other, ast.Name):
-        return []
-    found: list[ast.expr] = []
-    for binding in site.module.bindings(other):
-        literals = held(binding.value) if binding.kind is BindingKind.ASSIGN and binding.value is not None else []
-        if not literals:
-            return []
-        found += literals
-    return [literal for literal in found if device_string(literal) is not None]
+    if isinstance(other, ast.Name):
+        values = [binding.value if binding.kind is BindingKind.ASSIGN else None for binding in site.module.bindings(other)]
+    elif isinstance(other, ast.Attribute):
+        options = _option_default(site, other.attr)
+        if options:
+            return options, True
+        stores = site.module.found.stores.get(other.attr, ())
+        values = [value for target, value in stores if same_chain(target, other)]
+    else:
+        return [], False
+    literals = [held(value) if value is not None else [] for value in values]
+    found = [literal for group in literals for literal in group if device_string(literal) is not None]
+    return found, bool(literals) and all(literals)
 
 
 def _widened(place: ast.AST, string: DeviceString) -> tuple[Operation, ...]:

@@ -101,6 +101,8 @@ def _name_sites(context: Context, rules: RuleSet) -> Iterator[Site]:
     module = context.module
     roots = module.watch.roots
     names = {binding.name for binding in module.found.imports if (binding.qualname or "").partition(".")[0] in roots}
+    if module.torch_by_star:
+        names.add("torch")
     pending = sorted(names)
     nodes: list[tuple[int, int, ast.Name]] = []
     while pending:

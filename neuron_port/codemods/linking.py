@@ -27,6 +27,10 @@ from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.scopes import Binding
 
 
+# Rules that only ask or wait: porting them is no reason to enter a branch whose other lines still raise.
+_QUESTIONS = frozenset({"NP120", "NP123", "NP130", "NP133", "NP140", "NP141"})
+
+
 def link(context: Context, reports: list[Report]) -> None:
     """Lower or complete the reports of one module in place."""
     for report in reports:
@@ -62,10 +66,13 @@ def _link_region(context: Context, report: Report, reports: list[Report]) -> Non
         report.region = ()
         return
     stuck = [other for other in guarded if not _fixable(other) and (other.severity > Severity.INFO or other.rule.code in ("NP104", "NP136"))]
-    if stuck and not any(_fixable(other) for other in counted):
+    if stuck and not any(_fixable(other) and other.rule.code not in _QUESTIONS for other in counted):
         # Moving the test alone would run code on Neuron that raises there, or picks CUDA again.
         report.leave(f"what it guards cannot be ported yet (line {stuck[0].node.lineno})")
         report.region = ()
+        for other in guarded:
+            if _fixable(other) and not other.region:
+                other.leave("it stays with its guard")
 
 
 def _fixable(report: Report) -> bool:

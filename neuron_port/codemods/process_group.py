@@ -209,7 +209,7 @@ def _list(site: Site, listed: ast.List | ast.Tuple | ast.Set, use: Use) -> Itera
         return
     call = next((around for around in ancestors(listed) if isinstance(around, ast.Call)), None)
     option = option_name(call) if call is not None else None
-    quote = "'" if (ast.get_source_segment(site.module.text, site.node) or "").endswith("'") else '"'
+    quote = site.module.quote(site.node)
     annotated = isinstance(listed.parent, ast.Subscript)  # Literal["nccl", "gloo"]
     yield site.report(
         'a closed list of backends has no "neuron": add it, the others stay',

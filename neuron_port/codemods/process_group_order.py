@@ -18,7 +18,6 @@ from neuron_port.semantics.guards import block_of, exits
 from neuron_port.semantics.module import ancestors
 
 CODE = "NP171"
-_REPORTED_THERE = frozenset({"torch.cuda.set_device", "torch.accelerator.set_device_index"})
 _MAX_CALLERS = 3
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
@@ -84,8 +83,6 @@ def _is_touch(site: Site, call: ast.Call) -> bool:
     options = site.context.rules[CODE].options
     qualname = site.module.qualname(call.func)
     if qualname is not None:
-        if qualname in _REPORTED_THERE:
-            return False
         if qualname in options["calls"]:
             return True
         made = next((keyword.value for keyword in call.keywords if keyword.arg == "device"), None)

@@ -48,17 +48,8 @@ def _seeded(site: Site, call: ast.Call, *, any_value: bool = False) -> bool:
     """Whether ``torch.manual_seed`` is called with the same value (or any) in the same function."""
     wanted = [ast.dump(argument) for argument in call.args]
     function = enclosing_function(call)
-    module = site.module
-    for scope in module.found.scopes:
-        for nodes in scope.references.values():
-            for node in nodes:
-                link: ast.expr = node
-                if isinstance(node.parent, ast.Attribute) and node.parent.attr == "manual_seed":
-                    link = node.parent
-                other = link.parent
-                if isinstance(other, ast.Call) and other.func is link and len(other.args) == 1:
-                    same = any_value or [ast.dump(item) for item in other.args] == wanted
-                    if enclosing_function(other) is function and same:
-                        if module.qualname(link) in ("torch.manual_seed", "torch.random.manual_seed"):
-                            return True
-    return False
+    return any(
+        enclosing_function(other) is function and (any_value or [ast.dump(item) for item in other.args] == wanted)
+        for other in site.module.calls_to("torch.manual_seed", "torch.random.manual_seed")
+        if len(other.args) == 1
+    )

@@ -81,7 +81,7 @@ def inspect(site: Site) -> Iterator[Report]:
 def _group_after(site: Site, call: ast.Call) -> ast.Call | None:
     """A later ``init_process_group`` in the same function (or at module level)."""
     function = enclosing_function(call)
-    groups = [group for _, group in _group_calls(site)]
+    groups = site.module.calls_to(*_INIT)
     for group in groups:
         if enclosing_function(group) is function and group.lineno > call.lineno:
             return group
@@ -92,22 +92,6 @@ def _group_after(site: Site, call: ast.Call) -> ast.Call | None:
             if enclosing_function(later) is function and later.lineno > call.lineno:
                 return later
     return None
-
-
-def _group_calls(site: Site) -> Iterator[tuple[str, ast.Call]]:
-    for scope in site.module.found.scopes:
-        for nodes in scope.references.values():
-            for node in nodes:
-                link: ast.expr = node
-                while isinstance(link.parent, ast.Attribute):
-                    link = link.parent
-                parent = link.parent
-                if isinstance(parent, ast.Call) and parent.func is link:
-                    last = link.attr if isinstance(link, ast.Attribute) else node.id
-                    if "process_group" in last or isinstance(link, ast.Name):
-                        qualname = site.module.qualname(link)
-                        if qualname in _INIT:
-                            yield qualname, parent
 
 
 def _index(site: Site, value: ast.expr | None) -> tuple[str, dict[str, ast.expr]] | None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from enum import Enum
-from typing import Union
 
 import libcst as cst
 
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.fragments import Fragments
 
-_Argument = Union[ast.expr, ast.keyword]
+_NAME = re.compile(r"\w+")
+
+_Argument = ast.expr | ast.keyword
 
 
 class _Kind(Enum):
@@ -58,7 +60,7 @@ class Arguments:
         self._head = fragments.code(bare)[:-1]
         self._slots = [
             _Slot(argument, _Kind.of(arg), fragments.code(arg.value), _loose(arg.value))
-            for argument, arg in zip(arguments, node.args)
+            for argument, arg in zip(arguments, node.args, strict=True)
         ]
         self._list = fragments.comma_list(node.whitespace_before_args, node.args, None)
 
@@ -81,6 +83,8 @@ class Arguments:
             slot.kind = _Kind.POSITIONAL
             self._list.items[index] = slot.closed
             self._move(index, min(index, self._first(_Kind.KEYWORD, _Kind.KWARGS)))
+        elif slot.kind is _Kind.KEYWORD:
+            self._list.items[index] = _NAME.sub(name, self._list.items[index], count=1)
         else:
             slot.kind = _Kind.KEYWORD
             self._list.items[index] = f"{name}={slot.closed}"

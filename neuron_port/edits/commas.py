@@ -13,7 +13,7 @@ _BLANK = " \t\f"
 
 @dataclass
 class Gap:
-    """What stands behind an item: text up to the comma (comments), the comma, text up to the next item or the bracket."""
+    """What stands behind an item: text up to the comma, the comma, text up to the next item or the bracket."""
 
     before: str
     comma: bool
@@ -44,7 +44,7 @@ class CommaList:
         self._newline = newline
 
     def __str__(self) -> str:
-        return self.lead + "".join(f"{item}{gap}" for item, gap in zip(self.items, self.gaps))
+        return self.lead + "".join(f"{item}{gap}" for item, gap in zip(self.items, self.gaps, strict=True))
 
     def drop(self, index: int) -> None:
         """Remove an item. Its comments stay; a line that only held the item goes."""
@@ -88,7 +88,11 @@ class CommaList:
             head, closing = _cut_last_line(self.lead)
             comment = head.rpartition("#")[0]
             own_line = NEWLINE.split(comment)[-1]
-            indent = own_line if not own_line.strip() and NEWLINE.search(comment) else closing + ("\t" if "\t" in closing else " " * 4)
+            indent = (
+                own_line
+                if not own_line.strip() and NEWLINE.search(comment)
+                else closing + ("\t" if "\t" in closing else " " * 4)
+            )
             self.lead, gap.after = head + indent, self._newline + closing
         else:
             self.lead = ""
@@ -138,7 +142,5 @@ def _cut_last_line(code: str) -> tuple[str, str]:
 
 def _last_break(code: str) -> str | None:
     """Return the last line end of ``code`` with the indentation behind it, ``None`` where there is none."""
-    found = None
-    for found in NEWLINE.finditer(code):
-        pass
-    return code[found.start() :] if found else None
+    breaks = list(NEWLINE.finditer(code))
+    return code[breaks[-1].start() :] if breaks else None

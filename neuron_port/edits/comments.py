@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from neuron_port.edits.decorators import decorator_range
 from neuron_port.edits.errors import WriteError
@@ -21,6 +22,7 @@ from neuron_port.edits.operations import (
     Rename,
     Replace,
     ReplaceStatement,
+    SetKeyword,
     SetString,
 )
 from neuron_port.edits.places import Places
@@ -56,13 +58,18 @@ def drops_comment(text: str, operations: Sequence[Operation]) -> bool:
     """
     if "#" not in text:
         return False
-    lines = Lines(text)
-    for start, end, kept in _lost(lines, operations):
+    for start, end, kept in _lost(_lines_of(text), operations):
         if "#" in text[start:end]:
             for offset in _comments(text, start, end):
                 if not any(left <= offset < right for left, right in kept):
                     return True
     return False
+
+
+@lru_cache(maxsize=1)
+def _lines_of(text: str) -> Lines:
+    # Asked for each fix of a file in turn.
+    return Lines(text)
 
 
 _Lost = tuple[int, int, list[tuple[int, int]]]
@@ -78,6 +85,8 @@ def _lost(lines: Lines, operations: Sequence[Operation]) -> Iterator[_Lost]:
                 yield *lines.span(node), [lines.span(hole) for hole in holes.values()]
             case DropArgument(argument=argument):
                 yield *lines.span(argument), []
+            case SetKeyword(argument=ast.keyword(value=value) as argument, name=None):
+                yield *lines.span(argument), [lines.span(value)]
             case RemoveDecorator(decorator=decorator):
                 yield *decorator_range(decorator, lines), []
     removed = list(_removed(operations))

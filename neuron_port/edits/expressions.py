@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from typing import Union
 
 from neuron_port.edits import strings, templates
 from neuron_port.edits.errors import WriteError
@@ -21,12 +20,12 @@ from neuron_port.edits.operations import (
     SetStringPrefix,
 )
 from neuron_port.edits.places import Places
-from neuron_port.edits.precedence import FIELDS, F_STRINGS, Level, level, level_of
+from neuron_port.edits.precedence import F_STRINGS, FIELDS, Level, level, level_of
 from neuron_port.edits.splices import Splice, spliced
 from neuron_port.edits.templates import Filling
 
-ArgumentOperation = Union[DropArgument, SetKeyword, InsertArgument]
-ExpressionOperation = Union[ArgumentOperation, Rename, RenameAttribute, Replace, SetString, SetStringPrefix, AddElement]
+ArgumentOperation = DropArgument | SetKeyword | InsertArgument
+ExpressionOperation = ArgumentOperation | Rename | RenameAttribute | Replace | SetString | SetStringPrefix | AddElement
 
 
 class Expressions:
@@ -120,7 +119,9 @@ class Expressions:
                 case Replace(template=template, holes=holes):
                     around = {name: self._filling(node, code) for name, hole in holes.items() if hole is node}
                     inner = {name: hole for name, hole in holes.items() if hole is not node}
-                    code = templates.expression(template, {**around, **self.fillings(inner)}, self._places.lines.newline)
+                    code = templates.expression(
+                        template, {**around, **self.fillings(inner)}, self._places.lines.newline
+                    )
         return code
 
     def _with_arguments(self, code: str, call: ast.expr, operations: list[ArgumentOperation]) -> str:
@@ -175,7 +176,9 @@ def _refuse_misplaced(node: ast.expr, places: Places) -> None:
 
 def _refuse_conflicts(operations: list[ExpressionOperation]) -> None:
     replacing = [operation for operation in operations if isinstance(operation, (Rename, Replace))]
-    naming = [operation for operation in operations if isinstance(operation, (SetString, SetStringPrefix, RenameAttribute))]
+    naming = [
+        operation for operation in operations if isinstance(operation, (SetString, SetStringPrefix, RenameAttribute))
+    ]
     if len(replacing) > 1 or len(naming) > 1:
         raise WriteError("two operations give one expression new text")
     for operation in replacing:

@@ -7,7 +7,7 @@ import re
 
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.places import Places
-from neuron_port.edits.precedence import FIELDS, F_STRINGS, Level, required
+from neuron_port.edits.precedence import F_STRINGS, FIELDS, Level, required
 from neuron_port.edits.strings import quote_at
 
 _CLOSED = re.compile(r"\s*\)")
@@ -75,10 +75,8 @@ def bracketed(node: ast.AST, places: Places) -> bool:
             return True
         if isinstance(child, ast.expr) and parenthesised(child, places):
             return True
-        if isinstance(parent, ast.Tuple) and places.lines.text.startswith("(", places.lines.span(parent)[0]):
-            # A bare tuple may begin with a parenthesised element.
-            if places.lines.span(parent)[0] < places.lines.span(parent.elts[0])[0]:
-                return True
+        if isinstance(parent, ast.Tuple) and _wrapped(places.lines.text[slice(*places.lines.span(parent))]):
+            return True
         child = parent
     return False
 

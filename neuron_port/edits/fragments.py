@@ -46,7 +46,9 @@ class Fragments:
             node = node.body[0]
         return _checked(node, kinds)
 
-    def comma_list(self, lead: cst.CSTNode | None, elements: Sequence[cst.CSTNode], tail: cst.CSTNode | None) -> CommaList:
+    def comma_list(
+        self, lead: cst.CSTNode | None, elements: Sequence[cst.CSTNode], tail: cst.CSTNode | None
+    ) -> CommaList:
         """Return elements that may carry a comma, with what stands before the first and behind the last."""
         items, gaps = [], []
         for element in elements:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.statements import Outcome
@@ -13,7 +13,7 @@ from neuron_port.edits.statements import Outcome
 if TYPE_CHECKING:
     from neuron_port.edits.commas import CommaList
 
-Import = Union[ast.Import, ast.ImportFrom]
+Import = ast.Import | ast.ImportFrom
 
 _FROM = re.compile(r"from\b.*\bimport\b", re.DOTALL)
 

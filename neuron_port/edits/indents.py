@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
+from itertools import pairwise
 
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.lines import NEWLINE
@@ -19,13 +20,9 @@ def line_starts(code: str) -> list[int]:
         WriteError: ``code`` cannot be cut into tokens.
     """
     inside = _rows_inside_strings(code) if '"' in code or "'" in code else set()
-    starts = [0, *(match.end() for match in NEWLINE.finditer(code))]
-    ends = [*starts[1:], len(code)]
-    return [
-        start
-        for row, (start, end) in enumerate(zip(starts, ends), 1)
-        if row not in inside and code[start:end].strip()
-    ]
+    starts = [0, *(match.end() for match in NEWLINE.finditer(code)), len(code)]
+    rows = enumerate(pairwise(starts), 1)
+    return [start for row, (start, end) in rows if row not in inside and code[start:end].strip()]
 
 
 def indented(code: str, unit: str) -> str:

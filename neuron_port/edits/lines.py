@@ -26,7 +26,7 @@ class Lines:
         return match.group() if match else "\n"
 
     def offset(self, row: int, column: int) -> int:
-        """Return the character offset of a 1-based ``row`` and a 0-based ``column`` counted in UTF-8 bytes, as ``ast`` does."""
+        """Return the character offset of a 1-based row and a 0-based column in UTF-8 bytes, as ``ast`` counts them."""
         start = self._starts[row - 1]
         head = self.text[start : start + column]
         if head.isascii():

@@ -1,10 +1,12 @@
 """The vocabulary of edits: what a codemod may ask the writer to do.
 
-Every operation is anchored at ``ast`` nodes of the analysed tree. The writer finds their libcst twins by position and
-applies all operations of a file in one tree, innermost first, so that operations on nested nodes compose.
+Every operation is anchored at ``ast`` nodes of the analysed tree. The writer carries all operations of a file out in
+one go, innermost first, so that operations on nested nodes compose. An operation on a node that another one removes
+goes with it; two operations that give one node different new text are refused.
 
-Templates are Python source with ``{name}`` holes (``{{`` and ``}}`` for braces). A hole stands for an ``ast`` expression
-of the same file and receives its text as it is after its own edits, parenthesised where precedence asks for it.
+Templates are Python source with ``{name}`` holes (``{{`` and ``}}`` for braces). A hole stands for an expression of the
+same file, even for the anchor itself, and receives its text as it is after its own edits, parenthesised where
+precedence asks for it.
 """
 
 from __future__ import annotations
@@ -12,12 +14,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Union
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rename:
-    """Replace a name or an attribute chain by a dotted name: ``torch.cuda.synchronize`` -> ``torch.accelerator.synchronize``."""
+    """Replace a name or an attribute chain by a dotted name: ``torch.cuda.init`` -> ``torch.accelerator.init``."""
 
     node: ast.expr
     to: str
@@ -42,7 +43,7 @@ class Replace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetString:
-    """Give a string literal (plain, f-string or implicit concatenation) a new content; quotes and r/u prefixes are kept."""
+    """Give a string literal (an f-string or a concatenation too) a new content; quotes and r/u prefixes are kept."""
 
     node: ast.expr
     value: str
@@ -50,7 +51,7 @@ class SetString:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetStringPrefix:
-    """Replace the text ``old`` at the beginning of a string literal's content by ``new``; the rest, f-string fields too, stays."""
+    """Replace ``old`` at the beginning of a string literal's content by ``new``; the rest, fields too, stays."""
 
     node: ast.expr
     old: str
@@ -62,16 +63,19 @@ class DropArgument:
     """Remove a positional or keyword argument of ``call`` with its comma; a one-argument-a-line layout stays tidy."""
 
     call: ast.Call
-    argument: Union[ast.expr, ast.keyword]
+    argument: ast.expr | ast.keyword
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetKeyword:
-    """Give an argument the keyword ``name``, or make it positional (``None``; it then moves before the first keyword)."""
+    """Give an argument the keyword ``name``, or make it positional (``None``).
+
+    It moves where its kind may stand: behind the last positional argument, or in front of the first keyword.
+    """
 
     call: ast.Call
-    argument: Union[ast.expr, ast.keyword]
-    name: Union[str, None]
+    argument: ast.expr | ast.keyword
+    name: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +84,7 @@ class InsertArgument:
 
     call: ast.Call
     template: str
-    keyword: Union[str, None] = None
+    keyword: str | None = None
     index: int = 0
     holes: Mapping[str, ast.expr] = field(default_factory=dict)
 
@@ -95,14 +99,20 @@ class AddElement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RemoveStatement:
-    """Remove a statement (one of several on a line too); a body that becomes empty gets ``pass``; own-line comments above stay."""
+    """Remove a statement, one of several on a line too; a body that becomes empty gets ``pass``.
+
+    The comment at the end of its line goes with it, comments on lines of their own stay.
+    """
 
     node: ast.stmt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplaceStatement:
-    """Replace a simple statement by a template of one or more statements (newline separated, indented relative to column 0)."""
+    """Replace a simple statement by a template of one or more statements.
+
+    The template begins at column 0; four spaces in it stand for one level of the file's indentation.
+    """
 
     node: ast.stmt
     template: str
@@ -111,7 +121,7 @@ class ReplaceStatement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GuardStatement:
-    """Put a simple statement under ``if condition:``. Neighbouring statements with the same condition share one ``if``."""
+    """Put a simple statement under ``if condition:``. Neighbours with the same condition share one ``if``."""
 
     node: ast.stmt
     condition: str
@@ -121,7 +131,7 @@ class GuardStatement:
 class RemoveWithItem:
     """Remove one item of a ``with``; when it was the only one, the body takes the place of the statement."""
 
-    node: Union[ast.With, ast.AsyncWith]
+    node: ast.With | ast.AsyncWith
     item: ast.withitem
 
 
@@ -129,7 +139,7 @@ class RemoveWithItem:
 class RemoveDecorator:
     """Remove a decorator line."""
 
-    node: Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef]
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     decorator: ast.expr
 
 
@@ -141,7 +151,7 @@ class RetargetImport:
     where the last part differs an ``as`` keeps the local name.
     """
 
-    statement: Union[ast.Import, ast.ImportFrom]
+    statement: ast.Import | ast.ImportFrom
     alias: ast.alias
     to: str
 
@@ -150,16 +160,16 @@ class RetargetImport:
 class RemoveImport:
     """Remove one alias of an import statement (the statement too when it was the last one)."""
 
-    statement: Union[ast.Import, ast.ImportFrom]
+    statement: ast.Import | ast.ImportFrom
     alias: ast.alias
 
 
 @dataclass(frozen=True, slots=True)
 class RequireImport:
-    """Make sure ``import module`` (or ``from module import name``) stands at module level; written once, in the right place."""
+    """Make sure that the module imports ``module`` (or ``name`` from it); written once, behind the leading imports."""
 
     module: str
-    name: Union[str, None] = None
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,8 +180,23 @@ class InsertComment:
     text: str
 
 
-Operation = Union[
-    Rename, RenameAttribute, Replace, SetString, SetStringPrefix, DropArgument, SetKeyword, InsertArgument, AddElement,
-    RemoveStatement, ReplaceStatement, GuardStatement, RemoveWithItem, RemoveDecorator,
-    RetargetImport, RemoveImport, RequireImport, InsertComment,
-]
+Operation = (
+    Rename
+    | RenameAttribute
+    | Replace
+    | SetString
+    | SetStringPrefix
+    | DropArgument
+    | SetKeyword
+    | InsertArgument
+    | AddElement
+    | RemoveStatement
+    | ReplaceStatement
+    | GuardStatement
+    | RemoveWithItem
+    | RemoveDecorator
+    | RetargetImport
+    | RemoveImport
+    | RequireImport
+    | InsertComment
+)

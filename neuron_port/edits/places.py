@@ -32,8 +32,8 @@ class Place:
 class LogicalLine:
     """Statements ``first`` to ``last`` of a block, which share one line.
 
-    Their text goes from ``start`` to ``end``. The line goes from ``begin`` to ``stop`` (behind its line end); ``begin`` is
-    ``start`` when the block stands behind a colon (``inline``).
+    Their text goes from ``start`` to ``end``. The line goes from ``begin`` to ``stop`` (behind its line end); ``begin``
+    is ``start`` when the block stands behind a colon (``inline``).
     """
 
     first: int
@@ -136,7 +136,7 @@ class Places:
             if "#" in gap or NEWLINE.search(_CONTINUATION.sub("", gap)):
                 firsts.append(index)
         found = []
-        for first, following in zip(firsts, [*firsts[1:], len(block)]):
+        for first, following in zip(firsts, [*firsts[1:], len(block)], strict=True):
             start, end = spans[first][0], spans[following - 1][1]
             inline = first == 0 and self._behind_colon(start)
             begin = start if inline else lines.line_start(start)

@@ -11,9 +11,7 @@ from neuron_port.edits.places import Places
 from neuron_port.edits.splices import Splice
 
 
-def missing(
-    requirements: Iterable[RequireImport], tree: ast.Module, changes: Mapping[int, ImportChanges]
-) -> list[str]:
+def missing(requirements: Iterable[RequireImport], tree: ast.Module, changes: Mapping[int, ImportChanges]) -> list[str]:
     """Return the import statements that are not there yet, after ``changes``, by the identity of their statement."""
     bound = set(_bound(tree, changes))
     plain = {each.module for each in requirements if each.name is None and (each.module, None) not in bound}
@@ -31,7 +29,7 @@ def last_leading_import(tree: ast.Module) -> ast.stmt | None:
     for index, statement in enumerate(tree.body):
         if isinstance(statement, (ast.Import, ast.ImportFrom)):
             found = statement
-        elif not (_docstring(statement) and index == 0 or _prelude(statement)):
+        elif not ((index == 0 and _docstring(statement)) or _prelude(statement)):
             break
     return found
 
@@ -48,10 +46,8 @@ def insertion(texts: list[str], tree: ast.Module, places: Places) -> Splice:
         start = _above_comments(places)
         return Splice(start, start, f"{code}{newline}{newline}")
     stop = places.logical_line(anchor).stop if anchor else len(lines.text)
-    if not lines.text[:stop].endswith(("\n", "\r")) and stop > 0:
-        code = f"{newline}{code}"
-    else:
-        code = f"{code}{newline}"
+    open_end = stop > 0 and lines.text[stop - 1] not in "\r\n"
+    code = f"{newline}{code}" if open_end else f"{code}{newline}"
     if anchor is not None and not _ordinary(anchor):
         code = newline + code
         if lines.text[stop : lines.line_end(stop)].strip():
@@ -116,7 +112,7 @@ def _prelude(statement: ast.stmt) -> bool:
 
 
 def _above_comments(places: Places) -> int:
-    """Return where the first statement begins, with the comments that stand directly above it but not the file's own."""
+    """Return where the first statement begins, with the comments directly above it but not the file's own."""
     lines = places.lines
     start = top = places.logical_line(places.tree.body[0]).begin
     while top > 0 and lines.text[lines.line_start(top - 1) : top].lstrip().startswith("#"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from neuron_port.edits.errors import WriteError
 
@@ -24,7 +25,7 @@ def in_order(splices: Iterable[Splice]) -> list[Splice]:
         WriteError: two of them overlap.
     """
     ordered = sorted(splices, key=lambda splice: (splice.start, splice.end))
-    for left, right in zip(ordered, ordered[1:]):
+    for left, right in pairwise(ordered):
         if right.start < left.end:
             raise WriteError("two edits overlap")
     return ordered

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from neuron_port.edits.blocks import block_indent, is_elif, unit, without_lines
 from neuron_port.edits.indents import indented
@@ -15,7 +16,7 @@ from neuron_port.edits.splices import Splice
 _BEHIND_COLON = re.compile(r"(?:[ \t\f]|\\(?:\r\n?|\n))*\Z")
 
 Source = Callable[..., str]
-"""Gives the text from one offset to another with the edits inside it; ``at_start``, ``at_end``: insertions there too."""
+"""Gives the text from one offset to another with the edits inside; ``at_start``, ``at_end``: insertions there too."""
 
 
 @dataclass
@@ -172,7 +173,7 @@ class Block:
                 guard = row.guard
                 parts.append(indented(line, self._unit) if guard is not None else line)
         text = "".join(parts)
-        if not self._lines.text[:last.stop].endswith(("\n", "\r")):
+        if self._lines.text[last.stop - 1] not in "\r\n":
             text = text.removesuffix(newline)
         return Splice(begin, last.stop, text)
 
@@ -199,7 +200,7 @@ def _regions(changes: list[_Change]) -> list[list[_Change]]:
             if back < len(regions) and regions[back][-1].last_guard != change.rows[0].guard:
                 back = len(regions)
         together = [each for region in regions[back:] for each in region] + [change]
-        if all(left.line.last + 1 == right.line.first for left, right in zip(together, together[1:])):
+        if all(left.line.last + 1 == right.line.first for left, right in pairwise(together)):
             regions[back:] = [together]
         else:
             regions.append([change])

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.lines import Lines
 from neuron_port.edits.operations import Operation
 from neuron_port.edits.places import Places
-from neuron_port.edits.splices import Splice, in_order, spliced
+from neuron_port.edits.splices import Splice, spliced
 from neuron_port.findings import Edit
 
 __all__ = ["WriteError", "Writer"]
@@ -20,8 +19,8 @@ __all__ = ["WriteError", "Writer"]
 class Writer:
     """Writes the operations of one file.
 
-    ``text`` is the decoded file without a byte order mark and ``tree`` is ``ast.parse(text)``. ``ast`` says where things
-    stand; libcst takes lists (arguments, elements, imported names) apart, and is only imported once there is one.
+    ``text`` is the decoded file without a byte order mark and ``tree`` is ``ast.parse(text)``. ``ast`` says where
+    things stand; libcst takes lists (arguments, elements, imported names) apart and is only imported for them.
     """
 
     def __init__(self, text: str, tree: ast.Module) -> None:
@@ -47,7 +46,7 @@ class Writer:
         """Return the operations as independent edits of the original text, in order and without overlaps.
 
         Raises:
-            WriteError: an anchor is not in the tree, operations contradict each other, or libcst refuses a piece of text.
+            WriteError: an anchor is not in the tree, operations contradict each other, or libcst refuses some text.
         """
         location = self._places.lines.location
         return tuple(

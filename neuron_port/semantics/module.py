@@ -8,6 +8,7 @@ that are on a watch list. Resolution happens afterwards and only for what a rule
 from __future__ import annotations
 
 import ast
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -21,13 +22,15 @@ _FIELDS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
 # Fields that always hold a node, a list of nodes or None ...
 _NODES = frozenset(
-    "annotation args bases body bound cases cause cls comparators context_expr decorator_list defaults elt elts exc finalbody "
-    "format_spec func generators guard handlers ifs items iter key keys keywords kwd_patterns left lower msg operand optional_vars "
-    "orelse pattern patterns returns right slice step subject target targets test type type_params upper value values".split()
+    "annotation args bases body bound cases cause cls comparators context_expr decorator_list defaults elt elts exc "
+    "finalbody format_spec func generators guard handlers ifs items iter key keys keywords kwd_patterns left lower msg "
+    "operand optional_vars orelse pattern patterns returns right slice step subject target targets test type type_params "
+    "upper value values".split()
 )
 # ... and fields that never do: contexts, operators, plain values.
 _PLAIN = frozenset(
-    "arg asname attr conversion ctx id is_async kind kwd_attrs level lineno module names op ops rest simple str tag type_comment".split()
+    "arg asname attr conversion ctx id is_async kind kwd_attrs level lineno module names op ops rest simple str tag "
+    "type_comment".split()
 )
 
 
@@ -86,6 +89,7 @@ class Module:
         self.found = Collected(scopes=[self.scope])
         self._attribute_reads: dict[str, list[ast.Attribute]] | None = None
         self._names: dict[int, tuple[str, ...]] = {}
+        self._lines: list[str] | None = None
         self._called: dict[str, list[ast.Call]] | None = None
         self._linked: list[ast.AST] = []
         self._pending: list[tuple[Scope, list[ast.AST]]] = []
@@ -226,24 +230,21 @@ class Module:
                         owner.bind(binding)
 
     def _order(self) -> None:
-        def place(node: ast.AST) -> tuple[int, int]:
-            return node.lineno, node.col_offset
-
         found = self.found
         for nodes in (found.methods, found.attributes, found.keywords, found.strings):
-            nodes.sort(key=place)
+            nodes.sort(key=_place)
         for index in (found.calls, found.functions, found.classes):
             for nodes in index.values():
                 if len(nodes) > 1:
-                    nodes.sort(key=place)
+                    nodes.sort(key=_place)
         for stores in found.stores.values():
             if len(stores) > 1:
-                stores.sort(key=lambda store: place(store[0]))
-        found.imports.sort(key=lambda binding: place(binding.node))
+                stores.sort(key=lambda store: _place(store[0]))
+        found.imports.sort(key=lambda binding: _place(binding.node))
         for scope in found.scopes:
             for bindings in scope.bindings.values():
                 if len(bindings) > 1:
-                    bindings.sort(key=lambda binding: place(binding.node))
+                    bindings.sort(key=lambda binding: _place(binding.node))
 
     @staticmethod
     def _push(node: ast.AST, items: object, stack: list[ast.AST]) -> None:
@@ -440,7 +441,7 @@ class Module:
                     found = scope.lookup(name)
                     if found is not None and found[0] is owner:
                         nodes.append(node)
-        nodes.sort(key=lambda node: (node.lineno, node.col_offset))
+        nodes.sort(key=_place)
         return nodes
 
     def calls_of(self, name: str) -> list[ast.Call]:
@@ -448,18 +449,37 @@ class Module:
         if self._called is None:
             self._called = {}
             calls = [node for node in self._linked if node.__class__ is ast.Call]
-            for call in sorted(calls, key=lambda call: (call.lineno, call.col_offset)):
+            for call in sorted(calls, key=_place):
                 last = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
                 self._called.setdefault(last, []).append(call)
         return self._called.get(name, [])
 
+    def calls_to(self, *qualnames: str) -> list[ast.Call]:
+        """The calls of everything that means one of these dotted names, in source order."""
+        lasts = {qualname.rpartition(".")[2] for qualname in qualnames}
+        calls = [call for last in lasts for call in self.calls_of(last)]
+        # Another name can only be a plain one: an import under another name, or an assignment.
+        for name, plain in self.found.calls.items():
+            if name not in lasts:
+                calls += plain
+        return sorted((call for call in calls if self.qualname(call.func) in qualnames), key=_place)
+
+    def quote(self, literal: ast.expr) -> str:
+        """The quote character that a string literal is written with."""
+        if self._lines is None:
+            self._lines = io.StringIO(self.text, newline="").readlines()
+        line = self._lines[literal.lineno - 1].encode("utf-8", "surrogatepass")
+        return "'" if line[literal.col_offset :].lstrip(b"rRuUfFbBtT")[:1] == b"'" else '"'
+
     def attribute_reads(self, name: str) -> list[ast.Attribute]:
-        """Every read of an attribute of this name, in no particular order."""
+        """Every read of an attribute of this name, in source order."""
         if self._attribute_reads is None:
             self._attribute_reads = {}
             for node in self._linked:
                 if node.__class__ is ast.Attribute and isinstance(node.ctx, ast.Load):
                     self._attribute_reads.setdefault(node.attr, []).append(node)
+            for reads in self._attribute_reads.values():
+                reads.sort(key=_place)
         return self._attribute_reads.get(name, [])
 
     def qualname(self, node: ast.AST | None) -> str | None:
@@ -492,7 +512,14 @@ class Module:
         tail = ".".join(reversed(suffix))
         return tuple(f"{base}.{tail}" for base in bases)
 
+    @property
+    def torch_by_star(self) -> bool:
+        """Whether the name torch can only come from a star import (``from .imports import *``)."""
+        return bool(self.found.stars) and "torch" not in self.scope.bindings
+
     def _resolve_name(self, node: ast.Name, depth: int) -> tuple[str, ...]:
+        if node.id == "torch" and not self.bindings(node) and self.torch_by_star:
+            return ("torch",)
         names: list[str] = []
         for binding in self.bindings(node):
             if binding.kind is BindingKind.IMPORT:
@@ -524,6 +551,10 @@ class Module:
                 if self._resolve(function, depth + 1) == ("importlib.import_module",):
                     return (arguments[0].value,)
         return ()
+
+
+def _place(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset
 
 
 def ancestors(node: ast.AST) -> Iterator[ast.AST]:

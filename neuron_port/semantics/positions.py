@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
+import io
 
 from neuron_port.findings import Location
-
-# What ends a line for Python; str.splitlines also splits at form feeds and others.
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 
 
 class Lines:
     """The lines of a source text."""
 
     def __init__(self, text: str) -> None:
-        self.lines = [match.group() for match in _LINE.finditer(text)]
+        # Lines end where they end for Python; str.splitlines also splits at form feeds and others.
+        self.lines = io.StringIO(text, newline="").readlines()
 
     def location(self, row: int, offset: int) -> Location:
         """The place of a UTF-8 byte ``offset`` (0-based) in line ``row`` (1-based)."""

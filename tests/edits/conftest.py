@@ -126,19 +126,40 @@ def _right(line: str, indent: str) -> str:
     return indent + line if line.strip() else line
 
 
-AROUND_STATEMENTS = {"plain": str, "crlf": crlf, "cr": carriage_return, "method": method, "tabs": tabs}
-AROUND_EXPRESSIONS = {**AROUND_STATEMENTS, "open end": open_end, "wide": wide}
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    for name, around in (("around", AROUND_STATEMENTS), ("around_expression", AROUND_EXPRESSIONS)):
-        if name in metafunc.fixturenames:
-            metafunc.parametrize(name, list(around.values()), ids=list(around))
+AROUND_STATEMENTS = [str, crlf, carriage_return, method, tabs]
+AROUND_EXPRESSIONS = [*AROUND_STATEMENTS, open_end, wide]
 
 
 @pytest.fixture
 def write() -> Callable[[str, Make], str]:
     return written
+
+
+@pytest.fixture
+def everywhere() -> Callable[[str, Make, str], None]:
+    """Check a case with other line ends, in a method and with tabs."""
+
+    def check(before: str, make: Make, after: str) -> None:
+        for around in AROUND_STATEMENTS:
+            assert written(around(before), make) == around(after), around.__name__
+
+    return check
+
+
+@pytest.fixture
+def everywhere_on_a_line() -> Callable[[str, Make, str], None]:
+    """Check a case as ``everywhere`` does, and without a last line end, and behind wide characters."""
+
+    def check(before: str, make: Make, after: str) -> None:
+        for around in AROUND_EXPRESSIONS:
+            assert written(around(before), make) == around(after), around.__name__
+
+    return check
+
+
+@pytest.fixture(params=AROUND_STATEMENTS, ids=lambda around: around.__name__)
+def around(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    return request.param
 
 
 @pytest.fixture

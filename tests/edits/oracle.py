@@ -17,6 +17,7 @@ from neuron_port.edits.operations import (
     RemoveStatement,
     RemoveWithItem,
     Rename,
+    RenameAttribute,
     Replace,
     ReplaceStatement,
     SetKeyword,
@@ -77,10 +78,18 @@ def _nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
                 continue
             if isinstance(parent, ast.FormattedValue) and child is parent.format_spec:
                 continue
-            if isinstance(child, (ast.pattern, ast.Slice)):
+            if isinstance(child, (ast.pattern, ast.Slice)) or _spelled_out(child, parent):
                 continue
             yield child, parent
             pending.append(child)
+
+
+def _spelled_out(child: ast.AST, parent: ast.AST) -> bool:
+    """Say whether a field is one like ``{x=}``, which shows its own text."""
+    if not isinstance(parent, ast.JoinedStr) or child not in parent.values[1:]:
+        return False
+    before = parent.values[parent.values.index(child) - 1]
+    return isinstance(before, ast.Constant) and before.value.rstrip().endswith("=")
 
 
 def _possible(node: ast.AST, parent: ast.AST, rng: random.Random) -> Iterator[Operation]:
@@ -88,6 +97,8 @@ def _possible(node: ast.AST, parent: ast.AST, rng: random.Random) -> Iterator[Op
     if isinstance(node, ast.expr) and loaded and _movable(node) and not isinstance(parent, ast.Expr):
         if isinstance(node, (ast.Name, ast.Attribute)):
             yield Rename(node, "new.name")
+        if isinstance(node, ast.Attribute):
+            yield RenameAttribute(node, "name9")
         hole = rng.choice([each for each in ast.walk(node) if isinstance(each, ast.expr) and _hole(each)] or [None])
         template = rng.choice(TEMPLATES)
         if hole is not None:
@@ -101,11 +112,13 @@ def _possible(node: ast.AST, parent: ast.AST, rng: random.Random) -> Iterator[Op
         yield InsertArgument(node, "new", None, rng.randrange(4))
         for argument in (*node.args, *node.keywords):
             yield DropArgument(node, argument)
-            if not isinstance(argument, ast.Starred) and not (isinstance(argument, ast.keyword) and argument.arg is None):
+            if not isinstance(argument, ast.Starred) and not (
+                isinstance(argument, ast.keyword) and argument.arg is None
+            ):
                 yield SetKeyword(node, argument, "k8")
-    if isinstance(node, (ast.List, ast.Tuple, ast.Set)) and loaded and not _sliced(node):
-        if not isinstance(parent, ast.Subscript):
-            yield AddElement(node, "new")
+    display = isinstance(node, (ast.List, ast.Tuple, ast.Set)) and loaded and not _sliced(node)
+    if display and not isinstance(parent, ast.Subscript):
+        yield AddElement(node, "new")
     if isinstance(node, _SIMPLE):
         yield RemoveStatement(node)
         yield GuardStatement(node, "ok")
@@ -152,11 +165,13 @@ class Oracle:
         match operation:
             case Rename(to=to):
                 new = _expression(to)
+            case RenameAttribute(to=to):
+                new.attr = to
             case Replace(template=template, holes=holes):
                 source = template.replace("{x}", "hole").replace("{{", "{").replace("}}", "}")
                 new = _expression(source)
                 if holes:
-                    filling = new if False else (_self(node, new, holes, self))
+                    filling = _self(node, holes, self)
                     new = _Fill(filling).visit(_expression(source))
             case SetString(value=value):
                 new = ast.Constant(value)
@@ -185,10 +200,10 @@ class Oracle:
         if isinstance(argument, ast.keyword):
             new.keywords = [
                 ast.keyword(name if old is argument else each.arg, each.value)
-                for old, each in zip(node.keywords, new.keywords)
+                for old, each in zip(node.keywords, new.keywords, strict=True)
             ]
             return
-        new.args = [each for old, each in zip(node.args, new.args) if old is not argument]
+        new.args = [each for old, each in zip(node.args, new.args, strict=True) if old is not argument]
         new.keywords = [ast.keyword(name, self._build(argument)), *new.keywords]
 
     def _field(self, node: ast.AST, name: str, value: object) -> object:
@@ -216,7 +231,7 @@ class Oracle:
                     found += ast.parse(template).body
                 case RemoveWithItem(item=item):
                     new = self._build(statement)
-                    new.items = [each for old, each in zip(statement.items, new.items) if old is not item]
+                    new.items = [each for old, each in zip(statement.items, new.items, strict=True) if old is not item]
                     found += [new] if new.items else new.body
                 case _:
                     found.append(self._build(statement))
@@ -230,7 +245,7 @@ class Oracle:
         return owner.orelse[0].col_offset == owner.col_offset
 
 
-def _self(node: ast.AST, new: ast.AST, holes: dict[str, ast.expr], oracle: Oracle) -> ast.AST:
+def _self(node: ast.AST, holes: dict[str, ast.expr], oracle: Oracle) -> ast.AST:
     if holes["x"] is not node:
         return oracle._build(holes["x"])
     plain = copy.copy(node)
@@ -243,21 +258,21 @@ class _Fill(ast.NodeTransformer):
     def __init__(self, filling: ast.AST) -> None:
         self._filling = filling
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         return self._filling if node.id == "hole" else node
 
 
 class _Plain(ast.NodeTransformer):
     """Drops what has no meaning: nested ``and`` and ``or``, the letter u, pieces of f-string text."""
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:  # noqa: N802
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
         values = []
         for value in node.values:
             values += value.values if isinstance(value, ast.BoolOp) and type(value.op) is type(node.op) else [value]
         return ast.BoolOp(node.op, values)
 
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:  # noqa: N802
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
         return ast.Constant(node.value)
 
 

@@ -98,7 +98,10 @@ KEYWORDS = [
     ("f(a, b)\n", keyword("a", "k"), "f(b, k=a)\n"),
     ("f(a, b, c=1)\n", keyword("a", "k"), "f(b, k=a, c=1)\n"),
     ("f(a, b=1)\n", keyword("b=", "c"), "f(a, c=1)\n"),
-    ("f(a, b = 1)\n", keyword("b=", "c"), "f(a, c=1)\n"),
+    ("f(a, b = 1)\n", keyword("b=", "c"), "f(a, c = 1)\n"),
+    ("f(a, ü = (1))\n", keyword("ü=", "c"), "f(a, c = (1))\n"),
+    ("f(a, b  # c\n  = 1)\n", keyword("b=", "c"), "f(a, c  # c\n  = 1)\n"),
+    ("f(a, b  # c\n  = 1)\n", keyword("b=", None), "f(a, 1)\n"),
     ("f(b=1)\n", keyword("b=", None), "f(1)\n"),
     ("f(a, c=2, b=1)\n", keyword("b=", None), "f(a, 1, c=2)\n"),
     ("f(a, b=1, **c)\n", keyword("b=", None), "f(a, 1, **c)\n"),
@@ -159,18 +162,18 @@ INSERTS = [
 
 
 @pytest.mark.parametrize(("before", "make", "after"), DROPS)
-def test_drop(write, before, make, after, around_expression):
-    assert write(around_expression(before), make) == around_expression(after)
+def test_drop(everywhere_on_a_line, before, make, after):
+    everywhere_on_a_line(before, make, after)
 
 
 @pytest.mark.parametrize(("before", "make", "after"), KEYWORDS)
-def test_set_keyword(write, before, make, after, around_expression):
-    assert write(around_expression(before), make) == around_expression(after)
+def test_set_keyword(everywhere_on_a_line, before, make, after):
+    everywhere_on_a_line(before, make, after)
 
 
 @pytest.mark.parametrize(("before", "make", "after"), INSERTS)
-def test_insert(write, before, make, after, around_expression):
-    assert write(around_expression(before), make) == around_expression(after)
+def test_insert(everywhere_on_a_line, before, make, after):
+    everywhere_on_a_line(before, make, after)
 
 
 def test_operations_on_one_call_compose(write):

@@ -39,7 +39,11 @@ CASES = [
     ("if x:\n    a()\nelse:\n    b()\n", comment("b()"), "if x:\n    a()\nelse:\n    # note\n    b()\n"),
     ("a(); b()\n", comment("b()"), "# note\na(); b()\n"),
     ("a(\n    1,\n)\n", comment("a("), "# note\na(\n    1,\n)\n"),
-    ("x\n\n@d\n@e\ndef g(): ...\n", comment("@d") if False else comment("def g"), "x\n\n# note\n@d\n@e\ndef g(): ...\n"),
+    (
+        "x\n\n@d\n@e\ndef g(): ...\n",
+        comment("def g"),
+        "x\n\n# note\n@d\n@e\ndef g(): ...\n",
+    ),
     ("class C(\n    x,\n): ...\n", comment("class C"), "# note\nclass C(\n    x,\n): ...\n"),
     ("try:\n    a()\nexcept E:\n    b()\n", comment("b()"), "try:\n    a()\nexcept E:\n    # note\n    b()\n"),
     ("a()\n", comment("a()", "two\n  lines"), "# two lines\na()\n"),
@@ -47,8 +51,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(("before", "make", "after"), CASES)
-def test_insert(write, before, make, after, around):
-    assert write(around(before), make) == around(after)
+def test_insert(everywhere, before, make, after):
+    everywhere(before, make, after)
 
 
 @pytest.mark.parametrize(("before", "make", "after"), CASES)
@@ -101,7 +105,11 @@ DROPS = [
     (False, "a(b)  # c\n", lambda code: [Rename(code.expr("b"), "d")]),
     (True, "x = (a\n  # c\n  .b)\n", lambda code: [Rename(code.expr("a # c .b"), "d")]),
     (True, "x = f(a, # c\n  b)\n", lambda code: [Replace(code.expr("f(a, # c b)"), "{x}", {"x": code.expr("b")})]),
-    (False, "x = f(a(1, # c\n  2))\n", lambda code: [Replace(code.expr("f(a(1, # c 2))"), "{x}", {"x": code.expr("a(1, # c 2)")})]),
+    (
+        False,
+        "x = f(a(1, # c\n  2))\n",
+        lambda code: [Replace(code.expr("f(a(1, # c 2))"), "{x}", {"x": code.expr("a(1, # c 2)")})],
+    ),
     (True, "f(  # c\n  a)\n", lambda code: [ReplaceStatement(code.stmt("f("), "g({x})", {"x": code.expr("a")})]),
     (False, "f(a)  # c\n", lambda code: [ReplaceStatement(code.stmt("f("), "g({x})", {"x": code.expr("a")})]),
     (True, "x = ('a'  # c\n  'b')\n", lambda code: [SetString(code.expr("'a' # c 'b'"), "d")]),
@@ -119,7 +127,7 @@ DROPS = [
 
 
 @pytest.mark.parametrize(("expected", "text", "make"), DROPS)
-def test_drops_comment(write, code, expected, text, make, around):
+def test_drops_comment(write, code, around, expected, text, make):
     found = code(around(text))
     assert drops_comment(found.text, make(found)) is expected
     write(around(text), make)

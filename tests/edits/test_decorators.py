@@ -9,7 +9,7 @@ from neuron_port.edits.operations import InsertComment, RemoveDecorator, Rename
 
 def remove(*sources):
     def make(code):
-        node = next(each for each in code.tree.body if getattr(each, "decorator_list", None)) if code.tree.body else None
+        node = next(each for each in code.tree.body if getattr(each, "decorator_list", None))
         return [RemoveDecorator(node, code.expr(source)) for source in sources]
 
     return make

@@ -25,9 +25,13 @@ CASES = [
     ('[ "a", "b" ]\n', '[ "a", "b" ]', '[ "a", "b", "n" ]\n'),
     ('x = [\n    "a",\n    "b",\n]\n', '[ "a", "b", ]', 'x = [\n    "a",\n    "b",\n    "n",\n]\n'),
     ('x = [\n    "a",\n    "b"\n]\n', '[ "a", "b" ]', 'x = [\n    "a",\n    "b",\n    "n"\n]\n'),
-    ('x = [\n    "a",  # 1\n    "b",  # 2\n]\n', '[ "a", # 1 "b", # 2 ]', 'x = [\n    "a",  # 1\n    "b",  # 2\n    "n",\n]\n'),
+    (
+        'x = [\n    "a",  # 1\n    "b",  # 2\n]\n',
+        '[ "a", # 1 "b", # 2 ]',
+        'x = [\n    "a",  # 1\n    "b",  # 2\n    "n",\n]\n',
+    ),
     ('x = [\n    "a",\n    "b"  # 2\n]\n', '[ "a", "b" # 2 ]', 'x = [\n    "a",\n    "b",  # 2\n    "n"\n]\n'),
-    ('x = [\n    # 1\n]\n', "[ # 1 ]", 'x = [\n    # 1\n    "n"\n]\n'),
+    ("x = [\n    # 1\n]\n", "[ # 1 ]", 'x = [\n    # 1\n    "n"\n]\n'),
     ('x = ["a",\n     "b"]\n', '["a", "b"]', 'x = ["a",\n     "b",\n     "n"]\n'),
     ('x = [\n    "a", "b",\n    "c",\n]\n', '[ "a", "b", "c", ]', 'x = [\n    "a", "b",\n    "c",\n    "n",\n]\n'),
     ('("a", "b")\n', '("a", "b")', '("a", "b", "n")\n'),
@@ -40,15 +44,15 @@ CASES = [
     ('x = ("a"), ("b")\n', '("a"), ("b")', 'x = ("a"), ("b"), "n"\n'),
     ('y in ("a", "b")\n', '("a", "b")', 'y in ("a", "b", "n")\n'),
     ('{"a", "b"}\n', '{"a", "b"}', '{"a", "b", "n"}\n'),
-    ('[*x]\n', "[*x]", '[*x, "n"]\n'),
+    ("[*x]\n", "[*x]", '[*x, "n"]\n'),
     ('f(choices=["a"], k=1)\n', '["a"]', 'f(choices=["a", "n"], k=1)\n'),
     ('x = {"ü": ["ü"]}\n', '["ü"]', 'x = {"ü": ["ü", "n"]}\n'),
 ]
 
 
 @pytest.mark.parametrize(("before", "display", "after"), CASES)
-def test_add(write, before, display, after, around):
-    assert write(around(before), add_to(display, '"n"')) == around(after)
+def test_add(everywhere, before, display, after):
+    everywhere(before, add_to(display, '"n"'), after)
 
 
 @pytest.mark.parametrize(
@@ -61,8 +65,8 @@ def test_add(write, before, display, after, around):
         ("{\n    3: 4  # c\n}\n", "{\n    3: 4,  # c\n    1: 2\n}\n"),
     ],
 )
-def test_dict(write, before, after, around):
-    assert write(around(f"x = {before}"), lambda code: [AddElement(code.stmt("x =").value, "1: 2")]) == around(f"x = {after}")
+def test_dict(everywhere, before, after):
+    everywhere(f"x = {before}", lambda code: [AddElement(code.stmt("x =").value, "1: 2")], f"x = {after}")
 
 
 def test_several_elements_keep_their_order(write):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neuron_port.edits.operations import Rename, Replace
+from neuron_port.edits.operations import Rename, RenameAttribute, Replace
 from neuron_port.edits.writer import WriteError
 
 IS_CUDA = '{x}.device.type == "neuron"'
@@ -13,6 +13,10 @@ TERNARY = 'a if {x} else "b"'
 
 def rename(old, new):
     return lambda code: [Rename(code.expr(old), new)]
+
+
+def attribute(old, new):
+    return lambda code: [RenameAttribute(code.expr(old), new)]
 
 
 def is_cuda(base="x"):
@@ -47,7 +51,20 @@ RENAMES = [
     ("raise a.b(1) from e\n", rename("a.b", "c"), "raise c(1) from e\n"),
     ("class C(a.b, metaclass=M): ...\n", rename("a.b", "c"), "class C(c, metaclass=M): ...\n"),
     ("x = [y for y in a.b if a.b]\n", rename("a.b", "c"), "x = [y for y in c if a.b]\n"),
-    ("async def f():\n    async with a.b: await a.b\n", rename("a.b", "c"), "async def f():\n    async with c: await a.b\n"),
+    (
+        "async def f():\n    async with a.b: await a.b\n",
+        rename("a.b", "c"),
+        "async def f():\n    async with c: await a.b\n",
+    ),
+]
+
+ATTRIBUTES = [
+    ("x.cuda()\n", attribute("x.cuda", "to"), "x.to()\n"),
+    ("x . cuda\n", attribute("x . cuda", "to"), "x . to\n"),
+    ("(x\n # c\n .cuda\n)()\n", attribute("x # c .cuda", "to"), "(x\n # c\n .to\n)()\n"),
+    ("x.cuda.cuda\n", attribute("x.cuda", "to"), "x.to.cuda\n"),
+    ("f(1).cuda = 2\n", attribute("f(1).cuda", "to"), "f(1).to = 2\n"),
+    ("y = f'{x.cuda}'\n", attribute("x.cuda", "to"), "y = f'{x.to}'\n"),
 ]
 
 REPLACES = [
@@ -75,7 +92,7 @@ REPLACES = [
     ("y = f'{x.is_cuda}'\n", is_cuda(), "y = f'{x.device.type == \"neuron\"}'\n"),
     ('y = f"{x.is_cuda}"\n', is_cuda(), "y = f\"{x.device.type == 'neuron'}\"\n"),
     ('y = f"""{x.is_cuda}"""\n', is_cuda(), 'y = f"""{x.device.type == "neuron"}"""\n'),
-    ('y = "ü" f"{x.is_cuda}" "z"\n', is_cuda(), "y = \"ü\" f\"{x.device.type == 'neuron'}\" \"z\"\n"),
+    ('y = "ü" f"{x.is_cuda}" "z"\n', is_cuda(), 'y = "ü" f"{x.device.type == \'neuron\'}" "z"\n'),
     ("y = f(x)\n", replace("f(x)", TERNARY, x="x"), 'y = a if x else "b"\n'),
     ("g(f(x), 1)\n", replace("f(x)", TERNARY, x="x"), 'g(a if x else "b", 1)\n'),
     ("g(k=f(x))\n", replace("f(x)", TERNARY, x="x"), 'g(k=a if x else "b")\n'),
@@ -116,8 +133,16 @@ REPLACES = [
     ("f(x\n  + y)\n", replace("f(x\n  + y)", "{a}", a="x\n  + y"), "(x\n  + y)\n"),
     ("f(x\n  + y)\n", replace("f(x\n  + y)", "g({a})", a="x\n  + y"), "g(x\n  + y)\n"),
     ("z = f(x\n  + y)\n", replace("f(x\n  + y)", "{a}.b", a="x\n  + y"), "z = (x\n  + y).b\n"),
-    ("z = (f(x)\n     .g()\n     .cuda())\n", replace("f(x)\n     .g()\n     .cuda()", '{a}.to("n")', a="f(x)\n     .g()"), 'z = (f(x)\n     .g().to("n"))\n'),
-    ("z = [f(x)\n     .g()\n     .cuda(), 1]\n", replace("f(x)\n     .g()\n     .cuda()", '{a}.to("n")', a="f(x)\n     .g()"), 'z = [f(x)\n     .g().to("n"), 1]\n'),
+    (
+        "z = (f(x)\n     .g()\n     .cuda())\n",
+        replace("f(x)\n     .g()\n     .cuda()", '{a}.to("n")', a="f(x)\n     .g()"),
+        'z = (f(x)\n     .g().to("n"))\n',
+    ),
+    (
+        "z = [f(x)\n     .g()\n     .cuda(), 1]\n",
+        replace("f(x)\n     .g()\n     .cuda()", '{a}.to("n")', a="f(x)\n     .g()"),
+        'z = [f(x)\n     .g().to("n"), 1]\n',
+    ),
     ("z = f(x, # c\n      y)\n", replace("f(x, # c\n      y)", "{a}", a="x"), "z = x\n"),
     ("x\n", replace("x", "g({x})", x="x"), "g(x)\n"),
     ("x = 1, 2\n", replace("1, 2", "g({x})", x="1, 2"), "x = g((1, 2))\n"),
@@ -135,13 +160,18 @@ REPLACES = [
 
 
 @pytest.mark.parametrize(("before", "make", "after"), RENAMES)
-def test_rename(write, before, make, after, around):
-    assert write(around(before), make) == around(after)
+def test_rename(everywhere, before, make, after):
+    everywhere(before, make, after)
+
+
+@pytest.mark.parametrize(("before", "make", "after"), ATTRIBUTES)
+def test_rename_attribute(everywhere, before, make, after):
+    everywhere(before, make, after)
 
 
 @pytest.mark.parametrize(("before", "make", "after"), REPLACES)
-def test_replace(write, before, make, after, around):
-    assert write(around(before), make) == around(after)
+def test_replace(everywhere, before, make, after):
+    everywhere(before, make, after)
 
 
 def test_the_text_of_a_template_takes_the_line_ends_of_the_file(write):
@@ -157,7 +187,7 @@ def test_the_text_of_a_template_takes_the_line_ends_of_the_file(write):
         ("f(x)\n", replace("f(x)", "'{x}'", x="x"), "where no expression can stand"),
         ("f(x)\n", replace("f(x)", "{x} +", x="x"), "not a template"),
         ("f(x)\n", replace("f(x)", "y = 1"), "not a template"),
-        ("y = f\"{x.y}\"\n", replace("x.y", "\"a'\""), "quotes of an f-string"),
+        ('y = f"{x.y}"\n', replace("x.y", '"a\'"'), "quotes of an f-string"),
         ("y = f'{x.y}'\n", replace("x.y", "'\\n'"), "backslash"),
     ],
 )

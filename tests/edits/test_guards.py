@@ -41,19 +41,31 @@ CASES = [
     ("if x: a(); b()\n", guard("b()"), "if x:\n    a()\n    if ok():\n        b()\n"),
     ("if x: \\\n  a()\n", guard("a()"), "if x:\n    if ok():\n        a()\n"),
     ("if x:\n    b()\nelse: a()\n", guard("a()"), "if x:\n    b()\nelse:\n    if ok():\n        a()\n"),
-    ("try: a()\nexcept E: b()\n", guard("a()", "b()"), "try:\n    if ok():\n        a()\nexcept E:\n    if ok():\n        b()\n"),
+    (
+        "try: a()\nexcept E: b()\n",
+        guard("a()", "b()"),
+        "try:\n    if ok():\n        a()\nexcept E:\n    if ok():\n        b()\n",
+    ),
     ("if x:\n    a()\nelif y:\n    b()\n", guard("b()"), "if x:\n    a()\nelif y:\n    if ok():\n        b()\n"),
     ("def f():\n    a()\n    return b\n", guard("a()"), "def f():\n    if ok():\n        a()\n    return b\n"),
-    ("class C:\n    def f(self):\n        a()\n", guard("a()"), "class C:\n    def f(self):\n        if ok():\n            a()\n"),
-    ("match x:\n    case 1:\n        a()\n", guard("a()"), "match x:\n    case 1:\n        if ok():\n            a()\n"),
+    (
+        "class C:\n    def f(self):\n        a()\n",
+        guard("a()"),
+        "class C:\n    def f(self):\n        if ok():\n            a()\n",
+    ),
+    (
+        "match x:\n    case 1:\n        a()\n",
+        guard("a()"),
+        "match x:\n    case 1:\n        if ok():\n            a()\n",
+    ),
     ("match x:\n    case 1: a()\n", guard("a()"), "match x:\n    case 1:\n        if ok():\n            a()\n"),
     ("a()\n\n\ndef f():\n    pass\n", guard("a()"), "if ok():\n    a()\n\n\ndef f():\n    pass\n"),
 ]
 
 
 @pytest.mark.parametrize(("before", "make", "after"), CASES)
-def test_guard(write, before, make, after, around):
-    assert write(around(before), make) == around(after)
+def test_guard(everywhere, before, make, after):
+    everywhere(before, make, after)
 
 
 @pytest.mark.parametrize(

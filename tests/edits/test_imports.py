@@ -45,7 +45,11 @@ RETARGETS = [
     ("from b import c, d, e\n", retarget(c="a.c", d="x.d"), "from a import c\nfrom b import e\nfrom x import d\n"),
     ("from b import c, d\n", retarget(c="x.c", d="a.d"), "from a import d\nfrom x import c\n"),
     ("from b import c, d  # n\n", retarget(c="x.c", d="a.d"), "from a import d  # n\nfrom x import c\n"),
-    ("from b import (\n    c,  # 1\n    d,  # 2\n)\n", retarget(c="x.c", d="x.e"), "from x import (\n    c,  # 1\n    e as d,  # 2\n)\n"),
+    (
+        "from b import (\n    c,  # 1\n    d,  # 2\n)\n",
+        retarget(c="x.c", d="x.e"),
+        "from x import (\n    c,  # 1\n    e as d,  # 2\n)\n",
+    ),
     ("from b import (\n    c,  # 1\n    d,\n)\n", retarget(c="b.x"), "from b import (\n    x as c,  # 1\n    d,\n)\n"),
     ("from b import (\n    c,\n    d,\n)\n", retarget(c="x.c"), "from b import (\n    d,\n)\nfrom x import c\n"),
     ("from b import (c, d)\n", retarget(d="x.d"), "from b import (c)\nfrom x import d\n"),
@@ -60,12 +64,20 @@ RETARGETS = [
     ("import a\n", retarget(a="x"), "import x as a\n"),
     ("import a.b\n", retarget(a__b="a.c.d"), "import a.c.d\n"),
     ("import a.b, c\n", retarget(a__b="a.d"), "import a.d, c\n"),
-    ("try:\n    from a.b import c\nexcept ImportError:\n    c = None\n", retarget(c="x.c"), "try:\n    from x import c\nexcept ImportError:\n    c = None\n"),
+    (
+        "try:\n    from a.b import c\nexcept ImportError:\n    c = None\n",
+        retarget(c="x.c"),
+        "try:\n    from x import c\nexcept ImportError:\n    c = None\n",
+    ),
     ("if x:\n    from a.b import c, d\n", retarget(c="a.c"), "if x:\n    from a import c\n    from a.b import d\n"),
     ("if x: from b import c, d\n", retarget(c="a.c"), "if x: from a import c; from b import d\n"),
     ("import q; from b import c, d; r()\n", retarget(d="x.d"), "import q; from b import c; from x import d; r()\n"),
     ("from b import c, d\nfrom x import e\n", retarget(c="x.c"), "from b import d\nfrom x import e, c\n"),
-    ("from b import c, d\nfrom x import (\n    e,\n)\n", retarget(c="x.c"), "from b import d\nfrom x import (\n    e,\n    c,\n)\n"),
+    (
+        "from b import c, d\nfrom x import (\n    e,\n)\n",
+        retarget(c="x.c"),
+        "from b import d\nfrom x import (\n    e,\n    c,\n)\n",
+    ),
     ("from b import c\nfrom x import e\n", retarget(c="x.d"), "from x import e, d as c\n"),
     ("from x import e\nfrom b import c\n", retarget(c="x.c"), "from x import e, c\n"),
     ("from x import e\ny()\nfrom b import c\n", retarget(c="x.c"), "from x import e\ny()\nfrom x import c\n"),
@@ -87,7 +99,11 @@ REMOVALS = [
     ("from a import (\n    b,\n    c,\n)\n", remove("b"), "from a import (\n    c,\n)\n"),
     ("from a import (\n    b,  # 1\n    c,  # 2\n)\n", remove("c"), "from a import (\n    b,  # 1\n    # 2\n)\n"),
     ("from a import b, \\\n    c\n", remove("c"), "from a import b\n"),
-    ("try:\n    import a\nexcept ImportError:\n    a = None\n", remove("a"), "try:\n    pass\nexcept ImportError:\n    a = None\n"),
+    (
+        "try:\n    import a\nexcept ImportError:\n    a = None\n",
+        remove("a"),
+        "try:\n    pass\nexcept ImportError:\n    a = None\n",
+    ),
     ("if x: import a\n", remove("a"), "if x: pass\n"),
     ("import a; import b\n", remove("a"), "import b\n"),
     ("def f():\n    import a\n    return 1\n", remove("a"), "def f():\n    return 1\n"),
@@ -97,13 +113,13 @@ REMOVALS = [
 
 
 @pytest.mark.parametrize(("before", "make", "after"), RETARGETS)
-def test_retarget(write, before, make, after, around):
-    assert write(around(before), make) == around(after)
+def test_retarget(everywhere, before, make, after):
+    everywhere(before, make, after)
 
 
 @pytest.mark.parametrize(("before", "make", "after"), REMOVALS)
-def test_remove(write, before, make, after, around):
-    assert write(around(before), make) == around(after)
+def test_remove(everywhere, before, make, after):
+    everywhere(before, make, after)
 
 
 def test_both(write):
@@ -141,7 +157,11 @@ def test_uses_are_renamed_in_the_same_go(write):
     [
         ("import a.b\n", retarget(a__b="x.y"), "does not bind a"),
         ("from a import b\n", lambda code: [*retarget(b="x.b")(code), *retarget(b="y.b")(code)], "two modules"),
-        ("from a import b\n", lambda code: [*retarget(b="x.b")(code), RemoveStatement(code.stmt("from"))], "two operations"),
+        (
+            "from a import b\n",
+            lambda code: [*retarget(b="x.b")(code), RemoveStatement(code.stmt("from"))],
+            "two operations",
+        ),
     ],
 )
 def test_what_is_refused(write, text, make, message):

@@ -8,7 +8,9 @@ from neuron_port.edits.operations import RemoveImport, RequireImport, RetargetIm
 
 
 def require(*modules):
-    return lambda _: [RequireImport(*module) if isinstance(module, tuple) else RequireImport(module) for module in modules]
+    return lambda _: [
+        RequireImport(*module) if isinstance(module, tuple) else RequireImport(module) for module in modules
+    ]
 
 
 PRESENT = [
@@ -31,7 +33,11 @@ ADDED = [
     ("import x\n", require("a"), "import x\nimport a\n"),
     ("import x\n\ny = 1\n", require("a"), "import x\nimport a\n\ny = 1\n"),
     ("import x  # c\ny = 1\n", require("a"), "import x  # c\nimport a\ny = 1\n"),
-    ("import x\nfrom z import (\n    w,\n)\n\ny = 1\n", require("a"), "import x\nfrom z import (\n    w,\n)\nimport a\n\ny = 1\n"),
+    (
+        "import x\nfrom z import (\n    w,\n)\n\ny = 1\n",
+        require("a"),
+        "import x\nfrom z import (\n    w,\n)\nimport a\n\ny = 1\n",
+    ),
     ("import x\ny = 1\nimport z\n", require("a"), "import x\nimport a\ny = 1\nimport z\n"),
     ("import x; y = 1\nz\n", require("a"), "import x; y = 1\nimport a\nz\n"),
     ("import a.b as c\n", require("a"), "import a.b as c\nimport a\n"),
@@ -40,23 +46,51 @@ ADDED = [
     ("from a import b as c\n", require(("a", "b")), "from a import b as c\nfrom a import b\n"),
     ("from .a import b\n", require(("a", "b")), "from .a import b\nfrom a import b\n"),
     ("if TYPE_CHECKING:\n    import a\nx\n", require("a"), "import a\n\nif TYPE_CHECKING:\n    import a\nx\n"),
-    ("import t\nif t.TYPE_CHECKING:\n    import a\n", require("a"), "import t\nimport a\nif t.TYPE_CHECKING:\n    import a\n"),
+    (
+        "import t\nif t.TYPE_CHECKING:\n    import a\n",
+        require("a"),
+        "import t\nimport a\nif t.TYPE_CHECKING:\n    import a\n",
+    ),
     ("def f():\n    import a\n", require("a"), "import a\n\ndef f():\n    import a\n"),
-    ("import x\ntry:\n    import y\nexcept ImportError:\n    y = None\nimport z\n\nw\n", require("a"), "import x\ntry:\n    import y\nexcept ImportError:\n    y = None\nimport z\nimport a\n\nw\n"),
+    (
+        "import x\ntry:\n    import y\nexcept ImportError:\n    y = None\nimport z\n\nw\n",
+        require("a"),
+        "import x\ntry:\n    import y\nexcept ImportError:\n    y = None\nimport z\nimport a\n\nw\n",
+    ),
     ("__version__ = '1'\nimport x\n\ny\n", require("a"), "__version__ = '1'\nimport x\nimport a\n\ny\n"),
-    ("import x\nif y:\n    import z\nelse:\n    z = 1\nw\n", require("a"), "import x\nimport a\nif y:\n    import z\nelse:\n    z = 1\nw\n"),
+    (
+        "import x\nif y:\n    import z\nelse:\n    z = 1\nw\n",
+        require("a"),
+        "import x\nimport a\nif y:\n    import z\nelse:\n    z = 1\nw\n",
+    ),
     ('"""Doc."""\n', require("a"), '"""Doc."""\n\nimport a\n'),
     ('"""Doc."""\nx = 1\n', require("a"), '"""Doc."""\n\nimport a\n\nx = 1\n'),
     ('"""Doc."""\n\nx = 1\n', require("a"), '"""Doc."""\n\nimport a\n\nx = 1\n'),
     ('"""Doc\n\nmore."""  # c\n\nx = 1\n', require("a"), '"""Doc\n\nmore."""  # c\n\nimport a\n\nx = 1\n'),
-    ('"""Doc."""\nfrom __future__ import annotations\n\nx = 1\n', require("a"), '"""Doc."""\nfrom __future__ import annotations\n\nimport a\n\nx = 1\n'),
-    ("from __future__ import annotations\nx = 1\n", require("a"), "from __future__ import annotations\n\nimport a\n\nx = 1\n"),
-    ("from __future__ import annotations\nimport x\n", require("a"), "from __future__ import annotations\nimport x\nimport a\n"),
+    (
+        '"""Doc."""\nfrom __future__ import annotations\n\nx = 1\n',
+        require("a"),
+        '"""Doc."""\nfrom __future__ import annotations\n\nimport a\n\nx = 1\n',
+    ),
+    (
+        "from __future__ import annotations\nx = 1\n",
+        require("a"),
+        "from __future__ import annotations\n\nimport a\n\nx = 1\n",
+    ),
+    (
+        "from __future__ import annotations\nimport x\n",
+        require("a"),
+        "from __future__ import annotations\nimport x\nimport a\n",
+    ),
     ("# c\n", require("a"), "# c\nimport a\n"),
     ("#!/usr/bin/env python\n# c\nx = 1\n", require("a"), "#!/usr/bin/env python\n# c\nimport a\n\nx = 1\n"),
     ("# license\n\n# about x\nx = 1\n", require("a"), "# license\n\nimport a\n\n# about x\nx = 1\n"),
     ("@d\ndef f(): ...\n", require("a"), "import a\n\n@d\ndef f(): ...\n"),
-    ("import x\n", require("c", "b", ("e", "g"), ("d", "h"), ("e", "f")), "import x\nimport b\nimport c\nfrom d import h\nfrom e import f, g\n"),
+    (
+        "import x\n",
+        require("c", "b", ("e", "g"), ("d", "h"), ("e", "f")),
+        "import x\nimport b\nimport c\nfrom d import h\nfrom e import f, g\n",
+    ),
     ("import x\n", require("a", "a"), "import x\nimport a\n"),
 ]
 

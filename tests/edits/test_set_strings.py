@@ -85,13 +85,13 @@ if sys.version_info >= (3, 12):
 
 
 @pytest.mark.parametrize(("before", "value", "after"), CONTENTS)
-def test_content(write, before, value, after, around_expression):
-    assert write(around_expression(before), content(value)) == around_expression(after)
+def test_content(everywhere_on_a_line, before, value, after):
+    everywhere_on_a_line(before, content(value), after)
 
 
 @pytest.mark.parametrize(("before", "old", "new", "after"), BEGINNINGS)
-def test_beginning(write, before, old, new, after, around_expression):
-    assert write(around_expression(before), beginning(old, new)) == around_expression(after)
+def test_beginning(everywhere_on_a_line, before, old, new, after):
+    everywhere_on_a_line(before, beginning(old, new), after)
 
 
 @pytest.mark.parametrize(("before", "value", "_"), CONTENTS)

@@ -54,11 +54,19 @@ REMOVALS = [
     ("if x:\n    a()\nelse:\n    b()\n", remove("b()"), "if x:\n    a()\nelse:\n    pass\n"),
     ("if x:\n    a()\nelse: b()\n", remove("b()"), "if x:\n    a()\nelse: pass\n"),
     ("if x:\n    a()\nelif y:\n    b()\n", remove("b()"), "if x:\n    a()\nelif y:\n    pass\n"),
-    ("try:\n    a()\nexcept E:\n    b()\nfinally:\n    d()\n", remove("a()", "b()", "d()"), "try:\n    pass\nexcept E:\n    pass\nfinally:\n    pass\n"),
+    (
+        "try:\n    a()\nexcept E:\n    b()\nfinally:\n    d()\n",
+        remove("a()", "b()", "d()"),
+        "try:\n    pass\nexcept E:\n    pass\nfinally:\n    pass\n",
+    ),
     ("for x in y:\n    a()\nelse:\n    b()\n", remove("a()", "b()"), "for x in y:\n    pass\nelse:\n    pass\n"),
     ("while x:\n    a()\n", remove("a()"), "while x:\n    pass\n"),
     ("with x:\n    a()\n", remove("a()"), "with x:\n    pass\n"),
-    ("match x:\n    case 1:\n        a()\n    case _:\n        b()\n", remove("a()"), "match x:\n    case 1:\n        pass\n    case _:\n        b()\n"),
+    (
+        "match x:\n    case 1:\n        a()\n    case _:\n        b()\n",
+        remove("a()"),
+        "match x:\n    case 1:\n        pass\n    case _:\n        b()\n",
+    ),
     ("def f():\n    return a\n", remove("return"), "def f():\n    pass\n"),
     ("def f():\n    '''d'''\n    a()\n", remove("a()"), "def f():\n    '''d'''\n"),
     ("class C:\n    x = 1\n", remove("x ="), "class C:\n    pass\n"),
@@ -77,8 +85,8 @@ REMOVALS = [
 
 
 @pytest.mark.parametrize(("before", "make", "after"), REMOVALS)
-def test_remove(write, before, make, after, around):
-    assert write(around(before), make) == around(after)
+def test_remove(everywhere, before, make, after):
+    everywhere(before, make, after)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +138,8 @@ REPLACEMENTS = [
 
 
 @pytest.mark.parametrize(("before", "make", "after"), REPLACEMENTS)
-def test_replace(write, before, make, after, around):
-    assert write(around(before), make) == around(after)
+def test_replace(everywhere, before, make, after):
+    everywhere(before, make, after)
 
 
 def test_a_hole_of_a_statement_is_edited(write):

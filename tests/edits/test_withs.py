@@ -47,7 +47,11 @@ CASES = [
     ("with a(), \\\n     b():\n    x()\n", remove("b()"), "with a():\n    x()\n"),
     ("with a(), \\\n     b():\n    x()\n", remove("a()"), "with b():\n    x()\n"),
     ("with (\n    a(),\n    b(),\n):\n    x()\n", remove("a()"), "with (\n    b(),\n):\n    x()\n"),
-    ("with (\n    a(),  # 1\n    b() as c,  # 2\n):\n    x()\n", remove("a()"), "with (\n    # 1\n    b() as c,  # 2\n):\n    x()\n"),
+    (
+        "with (\n    a(),  # 1\n    b() as c,  # 2\n):\n    x()\n",
+        remove("a()"),
+        "with (\n    # 1\n    b() as c,  # 2\n):\n    x()\n",
+    ),
     ("with (a(), b()):\n    x()\n", remove("b()"), "with (a()):\n    x()\n"),
     ("with a(x[1:2]), b(lambda: 0):\n    x()\n", remove("a(x[1:2])"), "with b(lambda: 0):\n    x()\n"),
     ("with a(x[1:2]):\n    x()\n", remove("a(x[1:2])"), "x()\n"),
@@ -57,8 +61,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(("before", "make", "after"), CASES)
-def test_remove(write, before, make, after, around):
-    assert write(around(before), make) == around(after)
+def test_remove(everywhere, before, make, after):
+    everywhere(before, make, after)
 
 
 def test_async_with(write):

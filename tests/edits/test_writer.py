@@ -62,7 +62,7 @@ def test_edits_merge_where_one_anchor_lies_in_another(code):
     assert edits == (Edit("f(d)", Location(1, 1), Location(1, 10)),)
 
 
-def test_an_argument_edit_in_a_hole_of_a_replacement_in_a_guarded_statement(write, around):
+def test_an_argument_edit_in_a_hole_of_a_replacement_in_a_guarded_statement(everywhere):
     text = "y = q.cuda(f(a, 'cuda', # c\n    k=b.is_cuda), [1])  # d\nz\n"
 
     def make(code):
@@ -83,11 +83,11 @@ def test_an_argument_edit_in_a_hole_of_a_replacement_in_a_guarded_statement(writ
         "# note\n"
         "if ok():\n"
         "    y = q.to(f('neuron', # c\n"
-        "        k=b.type == \"neuron\",\n"
+        '        k=b.type == "neuron",\n'
         "        m=b.c), [1, 2])  # d\n"
         "z\n"
     )
-    assert write(around(text), make) == around(after)
+    everywhere(text, make, after)
 
 
 def test_operations_all_over_a_file(write):
@@ -128,7 +128,12 @@ def test_operations_all_over_a_file(write):
 def test_the_same_operation_twice_is_one(code):
     found = code("a.b(c)\n")
     node = found.expr("a.b")
-    operations = [Rename(node, "x"), Rename(node, "x"), InsertArgument(found.call(), "1"), InsertArgument(found.call(), "1")]
+    operations = [
+        Rename(node, "x"),
+        Rename(node, "x"),
+        InsertArgument(found.call(), "1"),
+        InsertArgument(found.call(), "1"),
+    ]
     assert Writer(found.text, found.tree).apply(operations) == "x(1, c)\n"
 
 
@@ -160,7 +165,11 @@ def test_conflicts(write, make):
 def test_a_replacement_around_an_edited_expression(write):
     def make(code):
         call = code.call()
-        return [Replace(call, "g({x})", {"x": call}), DropArgument(call, call.args[0]), SetKeyword(call, call.args[1], "k")]
+        return [
+            Replace(call, "g({x})", {"x": call}),
+            DropArgument(call, call.args[0]),
+            SetKeyword(call, call.args[1], "k"),
+        ]
 
     assert write("f(a, b) + 1\n", make) == "g(f(k=b)) + 1\n"
 
@@ -203,7 +212,9 @@ def test_a_result_that_does_not_parse(code):
         Writer(found.text, found.tree).apply([GuardStatement(found.stmt("x"), "1 +")])
 
 
-@pytest.mark.parametrize("module", ["neuron_port.edits.operations", "neuron_port.edits.writer", "neuron_port.edits.plan"])
+@pytest.mark.parametrize(
+    "module", ["neuron_port.edits.operations", "neuron_port.edits.writer", "neuron_port.edits.plan"]
+)
 def test_libcst_is_imported_late(module):
     program = f"import sys, {module}; sys.exit('libcst' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
