@@ -54,8 +54,9 @@ def _worker(
     # The parent's ends, inherited by forking: while a worker holds them, others would not see the parent die.
     for connection in foreign:
         connection.close()
-    # What was there before is not to be looked through, or copied, by each collection.
+    # What was there before is not to be looked through, or copied, by a collection; see also `attempt`.
     gc.freeze()
+    gc.disable()
     try:
         while True:
             results = []

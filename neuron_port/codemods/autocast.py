@@ -35,7 +35,7 @@ def inspect(site: Site) -> Iterator[Report]:
             yield from by_table(site)
         return
     # A decorator runs when the module is imported, with or without an accelerator.
-    anywhere = site.context.asks or site.context.portable or site.form == "decorator" or _off(call)
+    anywhere = site.context.asks or site.context.portable or site.form == "decorator" or _off(site, call)
     survives = anywhere and not site.context.guards.available(call)
     device = site.device(text=True, node=call, or_cpu=survives)
     if device is None:
@@ -66,15 +66,19 @@ def _named(site: Site, call: ast.Call, device: Spelling, survives: bool) -> Iter
     )
 
 
+def _switch(site: Site, call: ast.Call) -> ast.expr | None:
+    """The argument ``enabled``."""
+    position = 0 if site.qualname.startswith("torch.cuda.") else 2
+    given = next((item.value for item in call.keywords if item.arg == "enabled"), None)
+    return call.args[position] if given is None and len(call.args) > position else given
+
+
 def _enabled(site: Site, call: ast.Call, survives: bool) -> tuple[Operation, ...]:
     """On the CPU the old region was off: it stays off, so that a run there gives the same numbers."""
     condition = site.spell("torch.accelerator.is_available", call)
     if not survives or condition is None:
         return ()
-    position = 0 if site.qualname.startswith("torch.cuda.") else 2
-    given = next((item.value for item in call.keywords if item.arg == "enabled"), None)
-    if given is None and len(call.args) > position:
-        given = call.args[position]
+    given = _switch(site, call)
     if given is None or (isinstance(given, ast.Constant) and given.value is True):
         text = f"{condition.text}()"
         new = Replace(given, text) if given is not None else InsertArgument(call, text, "enabled")
@@ -84,9 +88,9 @@ def _enabled(site: Site, call: ast.Call, survives: bool) -> tuple[Operation, ...
     return (Replace(given, f"{{given}} and {condition.text}()", {"given": given}), *condition.operations)
 
 
-def _off(call: ast.Call) -> bool:
+def _off(site: Site, call: ast.Call) -> bool:
     """``autocast(enabled=False)``: it did nothing on any host, and must not raise on one now."""
-    enabled = next((item.value for item in call.keywords if item.arg == "enabled"), None)
+    enabled = _switch(site, call)
     return isinstance(enabled, ast.Constant) and enabled.value is False
 
 
@@ -98,6 +102,6 @@ def _dtype(site: Site, call: ast.Call) -> tuple[Operation, ...]:
         or any(item.arg in ("dtype", None) for item in call.keywords)
     )
     spelling = site.spell("torch.bfloat16", call)
-    if _off(call) or given or spelling is None:
+    if _off(site, call) or given or spelling is None:
         return ()
     return (InsertArgument(call, spelling.text, "dtype"), *spelling.operations)

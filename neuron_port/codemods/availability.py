@@ -90,6 +90,7 @@ def inspect(site: Site) -> Iterator[Report]:
         use=use,
         region=nodes,
         applicability=Applicability.SAFE if known else Applicability.UNSAFE,
+        follows=_replaced(owner, region),
         evidence="guards " + ("what follows" if region else "through a variable") if nodes else None,
     )
     if several and context.portable:
@@ -207,6 +208,22 @@ def _chosen(owner: ast.AST | None, region: list[ast.AST]) -> list[DeviceString]:
         return []
     values = [node.value for node in region if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return)) and node.value is not None]
     return [string for value in values for string in _strings(value)]
+
+
+def _replaced(owner: ast.AST | None, region: list[ast.AST]) -> list[ast.expr]:
+    """The device strings of variables that the branch without CUDA overwrites: ``if not available: device = "cpu"``."""
+    if not isinstance(owner, ast.If):
+        return []
+    found: list[ast.expr] = []
+    for statement in (*owner.body, *owner.orelse):
+        if statement in region or not isinstance(statement, ast.Assign):
+            continue
+        for target in statement.targets:
+            if isinstance(target, ast.Name):
+                bindings = target.scope.owner(target.id).bindings.get(target.id, ())
+                values = [binding.value for binding in bindings if binding.value is not None]
+                found += [string.built for value in values for string in _strings(value)]
+    return found
 
 
 def _half_precision(call: ast.Call) -> str | None:

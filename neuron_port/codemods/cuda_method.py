@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.device_spelling import device_string, is_rank
+from neuron_port.codemods.device_spelling import device_string, is_rank, respell
 from neuron_port.edits.operations import InsertArgument, Operation, RenameAttribute, Replace, SetKeyword
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.devices import like_device
@@ -138,10 +138,13 @@ def _device_argument(site: Site, value: ast.expr) -> tuple[str | None, dict[str,
     if is_rank(site.module, value):
         # A rank is surely this process's own core; `gpu` usually is.
         return text, {}, "gpu" in ast.unparse(value).lower()
-    if isinstance(value, ast.Constant) and isinstance(value.value, int):
-        return (text if site.context.portable else f'"neuron:{value.value}"'), {}, True
-    if device_string(value) is not None or isinstance(value, (ast.JoinedStr, ast.IfExp)):
-        return None, {}, False  # the string is ported where it stands
+    if isinstance(value, ast.Constant) and isinstance(value.value, int) and not site.context.portable:
+        return f'"neuron:{value.value}"', {}, True
+    string = device_string(value)
+    if string is not None:
+        return None, {}, respell(site.module, string)[1]  # the string is ported where it stands
+    if isinstance(value, (ast.JoinedStr, ast.IfExp)):
+        return None, {}, False
     if isinstance(value, ast.Call) and site.module.qualname(value.func) in (
         "torch.device",
         "torch.cuda.current_device",

@@ -58,6 +58,8 @@ def device_string(node: ast.expr) -> DeviceString | None:
     """Read ``node`` as the literal of a CUDA device string; ``None`` when it is some other text that begins with cuda."""
     if isinstance(node, ast.Constant):
         text = node.value
+        if not isinstance(text, str):
+            return None
         whole = _WHOLE.match(text)
         if whole is not None:
             return DeviceString(node, node, int(whole[1]) if whole[1] else None)

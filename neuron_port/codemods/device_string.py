@@ -256,16 +256,16 @@ def _device_comparison(site: Site, string: DeviceString, use: Use) -> Report:
     compare = use.place.parent
     other = compare.comparators[0] if compare.left is use.place else compare.left
     sign = "==" if isinstance(compare.ops[0], ast.Eq) else "!="
-    device = site.device(text=True, node=compare)
-    operations: list[Operation] = []
-    if device is not None:
-        operations = [Replace(compare, f"{{other}}.type {sign} {device.text}", {"other": other}), *device.operations]
+    if site.context.portable:
+        test = f'{{other}}.type {"in" if sign == "==" else "not in"} ("cuda", "neuron")'
+    else:
+        test = f'{{other}}.type {sign} "neuron"'
     return site.report(
         "a device with an index never equals one without, and a tensor's device has one: compare the types",
         code="NP107",
         node=compare,
         applicability=Applicability.UNSAFE,
-        operations=operations,
+        operations=[Replace(compare, test, {"other": other})],
         evidence=use.evidence,
         region=site.context.guards.region(compare)[0],
     )
@@ -282,8 +282,9 @@ def _portable(site: Site, string: DeviceString, use: Use) -> tuple[Operation, ..
         and not call.keywords
         and site.module.qualname(call.func) == "torch.device"
     )
-    # A value that is only stored existed on every host; a call with it did not work without CUDA either.
-    stored = not isinstance(call, ast.Call) and not isinstance(call, ast.keyword)
+    # A value that is only stored existed on every host, and a decorator runs on every host; another call with it did not
+    # work without CUDA either.
+    stored = not isinstance(call, (ast.Call, ast.keyword)) or _in_decorator(string.literal)
     unsure = stored and not site.context.guards.available(string.literal)
     spelling = site.device(text=use.wants_text and not whole, node=string.literal, or_cpu=unsure)
     if spelling is None:
@@ -291,8 +292,13 @@ def _portable(site: Site, string: DeviceString, use: Use) -> tuple[Operation, ..
     return (Replace(call if whole else place, spelling.text), *spelling.operations)
 
 
+def _in_decorator(node: ast.expr) -> bool:
+    around = next(ancestor for ancestor in ancestors(node) if isinstance(ancestor, ast.stmt))
+    return isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+
+
 def _map_location(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
-    place = use.outer if isinstance(use.outer, ast.Dict) else string.built
+    place = use.outer if isinstance(use.outer, (ast.Dict, ast.Call)) else string.built
     if id(place) in site.context.claimed:
         return
     site.context.claimed.add(id(place))
@@ -541,7 +547,9 @@ def _widened(place: ast.AST, string: DeviceString) -> tuple[Operation, ...]:
     if isinstance(operator, ast.NotEq):
         return (Replace(place, '{other} not in ("cuda", "neuron")', {"other": other}),)
     if isinstance(operator, ast.In) and place.left is string.literal:
-        return (Replace(place, 'any(name in {other} for name in ("cuda", "neuron"))', {"other": other}),)
+        tail = literal_text(string.literal).removeprefix("cuda")
+        pair = f'("cuda{tail}", "neuron{tail}")'
+        return (Replace(place, f"any(name in {{other}} for name in {pair})", {"other": other}),)
     return ()
 
 

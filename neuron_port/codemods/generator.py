@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.device_spelling import device_string
+from neuron_port.codemods.device_spelling import device_string, held
 from neuron_port.edits.operations import Replace, SetString
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.devices import like_device
@@ -27,13 +27,11 @@ def inspect(site: Site) -> Iterator[Report]:
     value = call.args[0] if call.args else next((item.value for item in call.keywords if item.arg == "device"), None)
     if value is None:
         return
-    is_text = isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
-    string = device_string(value) if is_text else None
-    if string is None:
+    literals = held(value)
+    if not any(device_string(literal) is not None for literal in literals):
         name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
-        if is_text or not like_device(name):
+        if literals or not like_device(name):
             return
-    if string is None:
         yield site.report(
             "a generator on the device: whether one works on Neuron is unproven, and a CPU generator cannot fill device tensors",
             node=call,
@@ -41,7 +39,7 @@ def inspect(site: Site) -> Iterator[Report]:
             applicability=Applicability.MANUAL,
         )
         return
-    site.context.claimed.update((id(string.literal), id(string.built)))
+    site.context.claimed.update(id(inner) for inner in ast.walk(value))
     takers = [taker for use in _uses(site, call) if (taker := _taker(use)) is not None]
     if any(_fills_device(site, taker) for taker in takers):
         yield site.report(

@@ -1,6 +1,7 @@
 """The ``is_cuda`` property of tensors.
 
 if x.is_cuda:           ->  if x.device.type == "neuron":      | x.device.type != "cpu"
+if not x.is_cuda:       ->  if x.device.type != "neuron":      | x.device.type == "cpu"
 platform.is_cuda()          left alone: a tensor's is a property, a call is some other object's method
 """
 
@@ -27,7 +28,12 @@ def inspect(site: Site) -> Iterator[Report]:
     if not isinstance(node.ctx, ast.Load) or evidence.grade is Grade.NOTHING or evidence.kind == "module":
         yield site.report(severity=Severity.INFO, applicability=Applicability.MANUAL, evidence=evidence.text)
         return
-    test = '{value}.device.type != "cpu"' if site.context.portable else '{value}.device.type == "neuron"'
+    negated = isinstance(node.parent, ast.UnaryOp) and isinstance(node.parent.op, ast.Not)
+    place = node.parent if negated else node
+    if site.context.portable:
+        test = f'{{value}}.device.type {"==" if negated else "!="} "cpu"'
+    else:
+        test = f'{{value}}.device.type {"!=" if negated else "=="} "neuron"'
     region, _, _ = site.context.guards.region(node)
     flagged = site.context.guards.flag_region(node)
     foreign = cuda_code([*region, *flagged])
@@ -42,7 +48,7 @@ def inspect(site: Site) -> Iterator[Report]:
     yield site.report(
         ".is_cuda is False on Neuron, so the branch for devices is skipped without a word; ask .device.type",
         applicability=Applicability.UNSAFE,
-        operations=[Replace(node, test, {"value": node.value})],
+        operations=[Replace(place, test, {"value": node.value})],
         evidence=evidence.text,
         region=[*region, *flagged],
     )

@@ -44,7 +44,9 @@ def inspect(site: Site) -> Iterator[Report]:
             applicability=Applicability.MANUAL,
         )
         return
-    if isinstance(parent, ast.Assign) and any(isinstance(target, ast.Name) for target in parent.targets):
+    named = isinstance(parent, ast.Assign) and any(isinstance(target, ast.Name) for target in parent.targets)
+    # The name of a class field is read through its instances, which are not followed.
+    if named and not isinstance(parent.parent, ast.ClassDef):
         yield site.report(
             "an alias of the CUDA module; its uses are reported where they stand",
             severity=Severity.INFO,

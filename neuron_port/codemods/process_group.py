@@ -28,6 +28,8 @@ from neuron_port.semantics.guards import implied, test_of
 from neuron_port.semantics.module import ancestors, enclosing_class
 
 _DEFAULT = "torch.distributed.get_default_backend_for_device({device})"
+# A value that is stored existed on every host; there is no default backend to ask for where no accelerator is.
+_STORED = f'{_DEFAULT} if torch.accelerator.is_available() else "gloo"'
 _BACKENDS = frozenset({"nccl", "gloo", "mpi", "ucc", "xccl", "hccl"})
 _RAISES = 'NCCL does not exist on Neuron, where a group of NeuronCores uses the backend "neuron"'
 
@@ -154,7 +156,8 @@ def _backend(site: Site, use: Use, mixed: str | None) -> Report:
         if default:
             message = f"{_RAISES}; take None and choose the backend of the accelerator when the group is made"
             return site.report(message, applicability=Applicability.MANUAL, evidence=evidence)
-        spelling = source(site, _DEFAULT, node)
+        stored = not isinstance(node.parent, (ast.Call, ast.keyword)) and not site.context.guards.available(node)
+        spelling = source(site, _STORED if stored else _DEFAULT, node)
         operations = (Replace(node, spelling.text), *spelling.operations) if spelling is not None else ()
     else:
         operations = (SetString(node, "neuron"),)

@@ -105,7 +105,23 @@ def _index(site: Site, value: ast.expr | None) -> tuple[str, dict[str, ast.expr]
         return "{index}", {"index": value.args[1]}
     if isinstance(value, ast.Attribute) and kind_of_device(site.module, value) == "device":
         return "{device}.index", {"device": value}
+    if site.context.portable and _keeps_index(site, value):
+        return "{device}.index", {"device": value}
     return None
+
+
+def _keeps_index(site: Site, value: ast.expr | None) -> bool:
+    """Whether a variable holds ``torch.device("cuda", rank)``, which keeps its index in portable code."""
+    if not isinstance(value, ast.Name):
+        return False
+    values = [binding.value for binding in site.module.bindings(value)]
+    return bool(values) and all(
+        isinstance(stored, ast.Call)
+        and site.module.qualname(stored.func) == "torch.device"
+        and len(stored.args) == 2
+        and not isinstance(stored.args[1], ast.Constant)
+        for stored in values
+    )
 
 
 def _loses_index(site: Site, value: ast.expr) -> bool:

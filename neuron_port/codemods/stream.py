@@ -16,6 +16,7 @@ from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.edits.operations import Replace
 from neuron_port.findings import Applicability
+from neuron_port.semantics.guards import same_chain
 
 _STREAMS = frozenset(
     "torch.cuda.Stream torch.cuda.streams.Stream torch.Stream torch.cuda.current_stream torch.cuda.default_stream "
@@ -32,7 +33,8 @@ def inspect(site: Site) -> Iterator[Report]:
         )
     elif site.qualname == "torch.cuda.stream" and site.form == "context":
         call = site.call
-        stream = call.args[0] if len(call.args) == 1 and not call.keywords else None
+        given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "stream")]
+        stream = given[0] if len(given) == 1 else None
         if stream is not None and _is_stream(site, stream):
             yield site.report(
                 "torch.cuda.stream does not reach Neuron; a torch.Stream is its own context manager",
@@ -56,7 +58,9 @@ def _is_stream(site: Site, node: ast.expr) -> bool:
     if isinstance(node, ast.Name):
         values = [binding.value for binding in site.module.bindings(node)]
     elif isinstance(node, ast.Attribute):
-        values = [value for target, value in site.module.found.stores.get(node.attr, ())]
+        own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        stores = site.module.found.stores.get(node.attr, ())
+        values = [value for target, value in stores if not own or same_chain(target, node)]
     else:
         return False
     return bool(values) and all(

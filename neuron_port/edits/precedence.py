@@ -100,8 +100,8 @@ def required(parent: ast.AST, child: ast.AST) -> Level:
             return Level.ATOM
         case ast.Call(func=func) if func is child:
             return Level.NUMBER
-        case ast.Subscript(value=value) if value is child:
-            return Level.NUMBER
+        case ast.Subscript(value=value):
+            return Level.NUMBER if value is child else Level.TUPLE
         case ast.Await():
             return Level.NUMBER
         case ast.BinOp(op=ast.Pow(), left=left):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from neuron_port.semantics.guards import same_chain
@@ -62,7 +62,7 @@ _WANT_TEXT = frozenset(
     for name in _POSITIONS
     if "autocast" in name or "mesh" in name.lower() or "GradScaler" in name or name.endswith(("set_device_type", "fork_rng"))
 )
-_METHODS = {"to": 0, "to_empty": 0, "pin_memory": 0, "set_device": 0, "to_device": 0, "move_to": 0}
+_METHODS = {"to": 0, "to_empty": 0, "cuda": 0, "pin_memory": 0, "set_device": 0, "to_device": 0, "move_to": 0}
 _STRING_TESTS = frozenset(
     "startswith endswith find rfind index rindex count removeprefix split rsplit replace partition rpartition strip lstrip".split()
 )
@@ -383,6 +383,8 @@ class DeviceUses:
             return Use(Role.TEXT, keyword, outer, "text")
         if name == "map_location":
             return Use(Role.MAP_LOCATION, keyword, outer, f"map_location of {callee}()", sure=qualname.startswith("torch."))
+        if name == "type" and qualname == "torch.device":
+            return Use(Role.DEVICE, keyword, outer, "keyword type= of device()", sure=True, wants_text=True)
         if name == "accelerator":
             return Use(Role.FRAMEWORK, keyword, outer, f"keyword accelerator= of {callee}(), which has names of its own")
         torch_callee = qualname.startswith("torch.") and not qualname.startswith("torch.hub.")
@@ -443,6 +445,10 @@ class DeviceUses:
         qualname = self.module.qualname(call.func) or ""
         function = call.func
         callee = _callee_text(call)
+        if qualname == "torch.device" and isinstance(call.parent, ast.keyword) and call.parent.arg == "map_location":
+            loader = call.parent.parent
+            torch_loader = isinstance(loader, ast.Call) and (self.module.qualname(loader.func) or "").startswith("torch.")
+            return Use(Role.MAP_LOCATION, call.parent, call, "a device as map_location", sure=torch_loader)
         if index in _POSITIONS.get(qualname, ()):
             role = Role.MAP_LOCATION if qualname in ("torch.load", "torch.jit.load") else Role.DEVICE
             return Use(role, call, outer, f"argument of {callee}()", sure=True, wants_text=qualname in _WANT_TEXT)
@@ -472,7 +478,7 @@ class DeviceUses:
         if isinstance(function, ast.Attribute):
             method = function.attr
             if _METHODS.get(method) == index and not self.module.qualname(function.value):
-                return Use(Role.DEVICE, call, outer, f"argument of .{method}()", sure=method in ("to", "to_empty"))
+                return Use(Role.DEVICE, call, outer, f"argument of .{method}()", sure=method in ("to", "to_empty", "cuda"))
             if method in _STRING_TESTS:
                 sure = self.names_device(function.value)
                 return Use(Role.COMPARE, call, outer, f"argument of .{method}()", sure=sure)
@@ -557,12 +563,14 @@ class DeviceUses:
 
 
 _DEVICE_KEYWORD_METHODS = frozenset(
-    "to to_empty new_tensor new_empty new_full new_ones new_zeros empty_like pin_memory manual_seed load_state_dict".split()
+    "to to_empty cuda new_tensor new_empty new_full new_ones new_zeros empty_like pin_memory manual_seed load_state_dict".split()
 )
 
 
 def _best(uses: list[Use]) -> Use:
-    """The most telling of several uses; the first one wins a tie."""
+    """The most telling of several uses; the first one wins a tie. What is loaded onto and used otherwise is a device."""
+    if any(use.role not in (Role.MAP_LOCATION, Role.TEXT) for use in uses):
+        uses = [replace(use, role=Role.DEVICE) if use.role is Role.MAP_LOCATION else use for use in uses]
     return max(uses, key=lambda use: (use.role, use.sure))
 
 
