@@ -95,7 +95,7 @@ class _Gate:
             if any(other in word and other != word for other in plain):
                 gate.targets.remove(word)
         kept = {word: gate for word, gate in self.inner.items() if gate.targets or gate.inner}
-        self.inner = dict(sorted(kept.items(), key=lambda item: (item[0] not in item[1].targets, item[0])))
+        self.inner = dict(sorted(kept.items(), key=lambda item: (item[0] not in item[1].targets, len(item[0]), item[0])))
 
 
 class Prefilter:
@@ -180,7 +180,12 @@ class _Code:
             position = end
 
     def _end_of_text(self, position: int) -> int | None:
-        """Where the comment or multi-line string that holds ``position`` ends; ``None`` in code."""
+        """Where the comment or multi-line string that holds ``position`` ends, or may be looked at again; ``None`` in code."""
+        line = self._data[self._data.rfind(b"\n", 0, position) + 1 : position + 1].lstrip()
+        if line.startswith((b"#", b">>> ")):
+            # A comment, or an example in a docstring: no code begins so.
+            end = self._data.find(b"\n", position)
+            return end if end > 0 else len(self._data)
         while self._seen <= position:
             self._look_further()
         index = bisect_right(self._starts, position) - 1

@@ -54,6 +54,13 @@ def inspect(site: Site) -> Iterator[Report]:
         )
         return
     region, owner, _ = context.guards.region(call)
+    if any(isinstance(node, ast.Constant) and node.value == "gpu" for node in region):
+        yield site.report(
+            'this picks "gpu", the name that a framework has for CUDA and does not have for Neuron; choose its accelerator by hand',
+            node=call,
+            applicability=Applicability.MANUAL,
+        )
+        return
     strings = [string for node in region if isinstance(node, ast.expr) for string in _strings(node)]
     chooser = _chooser(call)
     if chooser is not None and not strings:
@@ -102,16 +109,25 @@ def inspect(site: Site) -> Iterator[Report]:
 def _learn(site: Site, region: list[ast.AST], owner: ast.AST | None) -> None:
     """An undecided ``"cuda"`` that is used, or asked for, where CUDA is there, is taken for a device (unsafe)."""
     inside = {id(node) for node in region}
+    expressions = {id(node) for node in region if isinstance(node, ast.expr)}
+    # pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), ...)): the mark speaks of the value.
+    marked = {id(node) for node in ancestors(site.node) if isinstance(node, ast.Call) and _called(node) == "param"}
     test = getattr(owner, "test", None)
     devices = site.context.devices
     for literal in site.module.found.strings:
         around = {id(node) for node in ancestors(literal)} | {id(literal)}
         use = devices.use(literal)
-        undecided = use.role is Role.UNKNOWN or (use.role is Role.CHOICES and isinstance(use.place, ast.Call))
-        if inside & around and undecided:
+        undecided = use.role is Role.UNKNOWN or (
+            use.role is Role.CHOICES and (isinstance(use.place, ast.Call) or bool(expressions & around))
+        )
+        if (inside | marked) & around and undecided:
             devices.relearn(literal, Use(Role.DEVICE, use.place, use.outer, "used where CUDA is there", wants_text=True))
         elif test is not None and id(test) in around and use.role is Role.COMPARE and not use.sure:
             devices.relearn(literal, replace(use, evidence="asked together with CUDA's availability", sure=True))
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _one_of_several(report: Report) -> Report:
@@ -138,7 +154,7 @@ def _choice(
             context.claimed.add(id(node))
         if context.portable:
             # A table is built before its index is known: each entry must exist on every host.
-            spelling = site.device(text=True, node=string.literal, or_cpu=isinstance(shown, ast.Subscript))
+            spelling = site.device(text=True, node=string.literal, or_cpu=isinstance(shown, (ast.Subscript, ast.BinOp)))
             if spelling is not None:
                 changes += [Replace(string.built, spelling.text), *spelling.operations]
         else:
@@ -180,11 +196,14 @@ def _strings(node: ast.expr) -> list[DeviceString]:
 
 
 def _chooser(call: ast.Call) -> ast.expr | None:
-    """The table of ``["cpu", "cuda"][torch.cuda.is_available()]``."""
+    """The string in ``["cpu", "cuda"][torch.cuda.is_available()]`` and ``["cuda"] * torch.cuda.is_available()``."""
     node: ast.AST = call
     if isinstance(node.parent, ast.Call) and node in node.parent.args:
         node = node.parent  # int(...), bool(...)
     parent = node.parent
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult):
+        other = parent.left if parent.right is node else parent.right
+        return next((item for item in getattr(other, "elts", ()) if _strings(item)), None)
     if (
         isinstance(parent, ast.Subscript)
         and parent.slice is node
@@ -197,7 +216,9 @@ def _chooser(call: ast.Call) -> ast.expr | None:
 
 
 def _outermost(node: ast.expr) -> ast.expr:
-    while isinstance(node.parent, (ast.BoolOp, ast.Subscript, ast.UnaryOp)):
+    while isinstance(node.parent, (ast.BoolOp, ast.BinOp, ast.Subscript, ast.UnaryOp)) or (
+        isinstance(node.parent, ast.Call) and isinstance(node.parent.parent, ast.Subscript)
+    ):
         node = node.parent
     return node
 

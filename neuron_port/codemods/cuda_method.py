@@ -26,6 +26,9 @@ _PARAMETERS = ("device", "non_blocking", "memory_format")
 
 def inspect(site: Site) -> Iterator[Report]:
     """Report a call of ``.cuda()``, or a reference to the method."""
+    if site.form == "value":
+        yield from _bound(site)
+        return
     if site.form != "method":
         if site.form == "call" and site.node.attr == "cuda" and site.call is not None:
             yield from _unbound(site)
@@ -177,6 +180,23 @@ def _map_location_lambda(call: ast.Call) -> ast.Lambda | None:
         elif isinstance(around, ast.stmt):
             break
     return None
+
+
+def _bound(site: Site) -> Iterator[Report]:
+    """``move = model.cuda``."""
+    node = site.node
+    if not isinstance(node.ctx, ast.Load) or isinstance(node.parent, ast.Attribute):
+        return
+    if isinstance(node.parent, ast.Call) and node.parent.func is node:
+        return
+    evidence = site.context.receivers.kind(node.value)
+    if evidence.certain:  # args.cuda and the like are flags
+        yield site.report(
+            "the method cuda is passed on and raises when it is called; pass a function that calls .to(device)",
+            code="NP113",
+            applicability=Applicability.MANUAL,
+            evidence=evidence.text,
+        )
 
 
 def _unbound(site: Site) -> Iterator[Report]:

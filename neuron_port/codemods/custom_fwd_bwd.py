@@ -22,7 +22,7 @@ def inspect(site: Site) -> Iterator[Report]:
         yield from by_table(site)
         return
     renamed = site.rename(site.row.to)
-    device = site.device(text=True, or_cpu=site.context.portable or site.context.asks)
+    device = site.device(text=True, or_cpu=True)
     if renamed is None or device is None:
         yield site.report(applicability=Applicability.MANUAL)
         return

@@ -24,6 +24,15 @@ from neuron_port.semantics.module import ancestors, enclosing_class, enclosing_f
 from neuron_port.semantics.scopes import BindingKind
 
 
+_QUERIES = frozenset(
+    "torch.is_autocast_enabled torch.get_autocast_dtype torch.set_autocast_dtype torch.set_autocast_enabled".split()
+)
+# Words that a list of devices is made of.
+_DEVICES = frozenset(
+    "cpu cuda mps xpu npu hpu mlu musa sdaa meta xla tpu ipu hip rocm vulkan mtia maia lazy privateuseone auto gpu neuron".split()
+)
+
+
 def inspect(site: Site) -> Iterator[Report]:
     """Report a string literal that names a CUDA device."""
     string = device_string(site.node)
@@ -134,7 +143,7 @@ def _literal(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
             evidence=evidence,
         )
         return
-    survivor = _survivor(site, string, use)
+    survivor = _survivor(site, string, use) or _asked_type(site, string, use)
     if survivor is not None:
         operations = (Replace(string.literal, survivor.text), *survivor.operations)
     reason = "" if string.plain else ", without an index since a rank owns only its own core"
@@ -172,6 +181,15 @@ def _survivor(site: Site, string: DeviceString, use: Use) -> Spelling | None:
     if not string.plain or not site.context.asks or not isinstance(stored, ast.Assign) or stored.value is not string.literal:
         return None
     if use.role is not Role.DEVICE or site.context.guards.available(string.literal):
+        return None
+    return site.device(text=True, node=string.literal, or_cpu=True)
+
+
+def _asked_type(site: Site, string: DeviceString, use: Use) -> Spelling | None:
+    """``torch.is_autocast_enabled("cuda")`` answers on every host; with a type that torch does not know it raises."""
+    call = use.place
+    name = site.module.qualname(call.func) if isinstance(call, ast.Call) else None
+    if name not in _QUERIES or not string.plain or site.context.guards.available(call):
         return None
     return site.device(text=True, node=string.literal, or_cpu=True)
 
@@ -285,7 +303,8 @@ def _portable(site: Site, string: DeviceString, use: Use) -> tuple[Operation, ..
     # A value that is only stored existed on every host, and a decorator runs on every host; another call with it did not
     # work without CUDA either.
     stored = not isinstance(call, (ast.Call, ast.keyword)) or _in_decorator(string.literal)
-    unsure = stored and not site.context.guards.available(string.literal)
+    name = site.module.qualname(call.func) if isinstance(call, ast.Call) else None
+    unsure = (stored or name in _QUERIES) and not site.context.guards.available(string.literal)
     spelling = site.device(text=use.wants_text and not whole, node=string.literal, or_cpu=unsure)
     if spelling is None:
         return ()
@@ -346,6 +365,9 @@ def _choices(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     if isinstance(listed, (ast.List, ast.Tuple, ast.Set)):
         known = {item.value for item in listed.elts if isinstance(item, ast.Constant)}
         if "neuron" in known or id(listed) in site.context.claimed:
+            return
+        if not all(isinstance(word, str) and word.partition(":")[0] in _DEVICES for word in known):
+            yield from _unknown(site, string, use)
             return
         site.context.claimed.add(id(listed))
         operations = [AddElement(listed, quoted(site.module, string.literal, "neuron"))]

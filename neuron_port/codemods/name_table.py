@@ -76,6 +76,8 @@ def _guard(site: Site, call: ast.Call) -> list[Operation]:
         return []
     if isinstance(call.parent, ast.Expr):
         return [GuardStatement(call.parent, f"{condition.text}()"), *condition.operations]
+    if stand_in == "False":
+        return [Replace(call, f"{condition.text}() and {{call}}", {"call": call}), *condition.operations]
     text = f"{{call}} if {condition.text}() else {stand_in}".replace("{}", "{{}}")
     return [Replace(call, text, {"call": call}), *condition.operations]
 
@@ -87,7 +89,8 @@ def _insertions(site: Site, call: ast.Call, first: str | None, added: dict[str, 
     for text, keyword in [(first, None), *((text, name) for name, text in added.items())]:
         if text is None or keyword in keywords:
             continue
-        unsure = site.context.portable and not site.context.guards.available(call)
+        unsure = site.context.portable or site.row.options.get("every_host", False)
+        unsure = unsure and not site.context.guards.available(call)
         device = site.device(text="{type}" in text, node=call, or_cpu=unsure)
         if device is None:
             raise Unmappable("the name torch means something else here")

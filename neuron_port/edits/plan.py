@@ -137,6 +137,8 @@ class Plan:
         return False
 
     def _require_imports(self) -> None:
+        if not self._required:
+            return
         changes = {key: change.imports for key, change in self._changes.items() if change.imports}
         texts = requirements.missing(self._required, self._places.tree, changes)
         if not texts:

@@ -57,7 +57,7 @@ def insertion(texts: list[str], tree: ast.Module, places: Places) -> Splice:
 
 def _bound(tree: ast.Module, changes: Mapping[int, ImportChanges]) -> Iterator[tuple[str, str | None]]:
     """Yield the modules (with ``None``) and the members that the module binds under their own names."""
-    for statement in _module_level(tree.body):
+    for statement in _module_level(tree):
         change = changes.get(id(statement), ImportChanges())
         for alias in statement.names:
             if id(alias) in change.removed:
@@ -72,19 +72,21 @@ def _bound(tree: ast.Module, changes: Mapping[int, ImportChanges]) -> Iterator[t
                 yield from ((".".join(parts[: index + 1]), None) for index in range(len(parts)))
 
 
-def _module_level(block: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
-    for statement in block:
-        match statement:
-            case ast.Import() | ast.ImportFrom():
+def _module_level(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports outside functions and classes, in no particular order."""
+    pending: list[ast.stmt] = list(tree.body)
+    while pending:
+        match pending.pop():
+            case (ast.Import() | ast.ImportFrom()) as statement:
                 yield statement
             case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=orelse):
-                yield from _module_level(orelse)
+                pending += orelse
             case ast.If(body=body, orelse=orelse):
-                yield from _module_level([*body, *orelse])
+                pending += (*body, *orelse)
             case ast.Try(body=body, orelse=orelse, finalbody=finalbody):
-                yield from _module_level([*body, *orelse, *finalbody])
+                pending += (*body, *orelse, *finalbody)
             case ast.With(body=body):
-                yield from _module_level(body)
+                pending += body
 
 
 def _docstring(statement: ast.stmt) -> bool:

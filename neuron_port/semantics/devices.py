@@ -63,6 +63,7 @@ _WANT_TEXT = frozenset(
     if "autocast" in name or "mesh" in name.lower() or "GradScaler" in name or name.endswith(("set_device_type", "fork_rng"))
 )
 _METHODS = {"to": 0, "to_empty": 0, "cuda": 0, "pin_memory": 0, "set_device": 0, "to_device": 0, "move_to": 0}
+_ASSERTIONS = frozenset("assertEqual assertNotEqual assertIn assertNotIn assertEquals".split())
 _STRING_TESTS = frozenset(
     "startswith endswith find rfind index rindex count removeprefix split rsplit replace partition rpartition strip lstrip".split()
 )
@@ -490,6 +491,9 @@ class DeviceUses:
                     if like_device(key.value):
                         return Use(Role.OPTION, call, call, f"default of the key {key.value!r}", wants_text=True)
                     return self._climb(call, outer, depth + 1)
+            if method in _ASSERTIONS and len(call.args) >= 2:
+                other = call.args[1 - index] if index < 2 else call.args[0]
+                return Use(Role.COMPARE, call, outer, f"compared by {method}()", sure=self.names_device(other))
             if method in _TEXT_METHODS:
                 return Use(Role.TEXT, call, outer, "text")
             if method == "append" and self.names_device(function.value):

@@ -248,10 +248,10 @@ class Guards:
             isinstance(parent, ast.expr) and _as_truth(parent) is node
         ):
             node, parent = parent, parent.parent
-        if not isinstance(parent, (ast.Assign, ast.AnnAssign)) or parent.value is not node:
-            return []
-        probe = self._probe(atom)
-        if not any(part is probe and truth for part, truth in implied(node, True)):
+        known = any(part is self._probe(atom) and truth for part, truth in implied(node, True))
+        while isinstance(parent, ast.IfExp) and parent.test is not node:
+            node, parent, known = parent, parent.parent, True  # one of the values that the flag can have
+        if not isinstance(parent, (ast.Assign, ast.AnnAssign)) or parent.value is not node or not known:
             return []
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         nodes: list[ast.AST] = []

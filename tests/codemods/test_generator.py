@@ -1,0 +1,57 @@
+"""Random generators on the device."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.codemods.lines import found, port
+
+HEAD = "import torch\nimport diffusers\npipe = diffusers.DiffusionPipeline.from_pretrained('a')\n"
+
+
+@pytest.mark.parametrize("target", ["neuron", "portable"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("pipe('p', generator=torch.Generator('cuda').manual_seed(0))", "pipe('p', generator=torch.Generator('cpu').manual_seed(0))"),
+        ("pipe('p', generator=[torch.Generator('cuda:0')])", "pipe('p', generator=[torch.Generator('cpu')])"),
+    ],
+)
+def test_a_pipeline_takes_a_cpu_generator(before: str, after: str, target: str) -> None:
+    assert port(HEAD, before, "safe", target) == after
+    assert found(HEAD, before, "NP147", target) == ["error safe"]
+
+
+@pytest.mark.parametrize("target", ["neuron", "portable"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("g = torch.Generator(device='cuda')", "g = torch.Generator(device='cpu')"),
+        ("g = torch.Generator(f'cuda:{rank}')", 'g = torch.Generator("cpu")'),
+        ("g = torch.Generator(torch.device('cuda'))", 'g = torch.Generator("cpu")'),
+        ("g = torch.Generator('cuda' if torch.cuda.is_available() else 'cpu')", 'g = torch.Generator("cpu")'),
+    ],
+)
+def test_unsafe(before: str, after: str, target: str) -> None:
+    assert port(HEAD, before, "safe", target) == before
+    assert port(HEAD, before, "unsafe", target) == after
+    assert found(HEAD, before, "NP147", target) == ["error unsafe"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("x = torch.rand(3, device=place, generator=torch.Generator('cuda'))", ["warning manual"]),
+        ("g = torch.Generator(device=device)", ["info manual"]),
+        ("g = torch.Generator(self._device).manual_seed(2)", ["info manual"]),
+        ("g = torch.Generator(x.device)", ["info manual"]),
+        ("g = torch.Generator()", []),
+        ("g = torch.Generator('cpu')", []),
+        ("g = torch.Generator(torch.device('cpu'))", []),
+        ("g = Generator('cuda')", []),
+        ("make = torch.Generator", []),
+    ],
+)
+def test_what_stays(line: str, expected: list[str]) -> None:
+    assert port(HEAD, line) == line
+    assert found(HEAD, line, "NP147") == expected
