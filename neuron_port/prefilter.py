@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+
+from neuron_port.wordsearch import WordSearch
 
 # Strings and comments. The inner repeats are greedy on purpose: this runs over megabytes.
 _LEXER = re.compile(
@@ -87,6 +89,12 @@ class _Gate:
             if word in data:
                 yield from gate.found(data)
 
+    def found_behind(self, words: Collection[bytes], data: bytes) -> Iterator[_Target]:
+        """The same, when it is known which of the words of this gate are there."""
+        for word, gate in self.inner.items():
+            if word in words:
+                yield from gate.found(data)
+
     def tidy(self) -> None:
         """Plain words first, and none that holds another one, which finds the file as well."""
         plain = [word for word, gate in self.inner.items() if word in gate.targets]
@@ -111,6 +119,7 @@ class Prefilter:
             else:
                 self._words.add([first, *others])
         self._words.tidy()
+        self._search = WordSearch([*self._words.inner, _SUPPRESSION])
         names = rb"(" + (_union(self._packages) or rb"(?!)") + rb")\b"
         # Both begin with a word, which makes them fast; they let prose through.
         self._from = re.compile(rb"from[ \t]+" + names)
@@ -118,12 +127,13 @@ class Prefilter:
 
     def wants(self, data: bytes) -> bool:
         """Whether a trigger stands in ``data`` outside comments and multi-line strings, or a suppression anywhere."""
-        if _SUPPRESSION in data:
+        words = self._search.found(data)
+        if _SUPPRESSION in words:
             return True
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         code = _Code(data)
-        for target in self._words.found(data):
+        for target in self._words.found_behind(words, data):
             if code.has(target):
                 return True
         packages = {*self._from.findall(data), *self._import.findall(data)}

@@ -158,18 +158,22 @@ def _literal(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
 
 
 def _portable_index(site: Site, string: DeviceString, use: Use) -> tuple[Operation, ...]:
-    """``f"cuda:{i}"`` -> ``torch.device(torch.accelerator.current_accelerator().type, i)``."""
+    """``f"cuda:{i}"`` -> ``torch.device(torch.accelerator.current_accelerator().type, i)``, or its text."""
     torch = site.spell("torch", string.literal)
     device = site.device(text=True, node=string.literal)
     if torch is None or device is None:
         return ()
-    index = {"index": string.expression} if string.expression is not None else {}
-    text = f"{torch.text}.device({device.text}, {'{index}' if index else string.index})"
+    needed = (*torch.operations, *device.operations)
+    holes = {"index": string.expression} if string.expression is not None else {}
+    if holes and not is_rank(site.module, string.expression):
+        # torch.device() wants an integer, and this may be text.
+        return (Replace(string.built, f'{device.text} + ":" + str({{index}})', holes), *needed)
+    text = f"{torch.text}.device({device.text}, {'{index}' if holes else string.index})"
     call = use.place
     whole = isinstance(call, ast.Call) and call.args == [string.built] and site.module.qualname(call.func) == "torch.device"
     if use.wants_text and not whole:
         text = f"str({text})"
-    return (Replace(call if whole else string.built, text, index), *torch.operations, *device.operations)
+    return (Replace(call if whole else string.built, text, holes), *needed)
 
 
 def _survivor(site: Site, string: DeviceString, use: Use) -> Spelling | None:
@@ -214,11 +218,10 @@ def _indexed(site: Site, string: DeviceString, use: Use, index: ast.expr | ast.k
         spelling = site.device(text=True, node=call)
         operations = [Replace(string.literal, spelling.text), *spelling.operations] if spelling is not None else []
     elif site.context.portable:
-        spelling = site.device(text=not own, node=call)
-        operations = []
-        if spelling is not None:
-            place = call if own else string.literal
-            operations = [Replace(place, spelling.text), *spelling.operations]
+        spelling = site.device(text=True, node=call, or_cpu=own and not site.context.guards.available(call))
+        operations = [Replace(string.literal, spelling.text), *spelling.operations] if spelling is not None else []
+        if own:
+            operations.append(DropArgument(call, index))
     else:
         operations = [SetStringPrefix(string.literal, "cuda", "neuron")]
         if own:
@@ -290,25 +293,23 @@ def _device_comparison(site: Site, string: DeviceString, use: Use) -> Report:
 
 
 def _portable(site: Site, string: DeviceString, use: Use) -> tuple[Operation, ...]:
-    """The string becomes the current accelerator; ``torch.device("cuda")`` is replaced as a whole."""
-    place: ast.expr = string.built
+    """The string becomes the current accelerator, or its type where text is wanted.
+
+    A call of torch with a CUDA device did not work without CUDA. Every other place did: a value that is stored, a
+    ``torch.device`` object, a decorator, a function out of sight. There the CPU stands in where no accelerator is.
+    """
+    place = string.literal
     call = use.place
-    whole = (
-        isinstance(call, ast.Call)
-        and place in call.args
-        and len(call.args) == 1
-        and not call.keywords
-        and site.module.qualname(call.func) == "torch.device"
-    )
-    # A value that is only stored existed on every host, and a decorator runs on every host; another call with it did not
-    # work without CUDA either.
-    stored = not isinstance(call, (ast.Call, ast.keyword)) or _in_decorator(string.literal)
     name = site.module.qualname(call.func) if isinstance(call, ast.Call) else None
-    unsure = (stored or name in _QUERIES) and not site.context.guards.available(string.literal)
-    spelling = site.device(text=use.wants_text and not whole, node=string.literal, or_cpu=unsure)
+    direct = isinstance(string.built.parent, (ast.Call, ast.keyword))
+    survives = not direct or not use.sure or name == "torch.device" or name in _QUERIES or _in_decorator(place)
+    unsure = survives and not site.context.guards.available(place)
+    whole = name == "torch.device" and not unsure and len(call.args) == 1 and not call.keywords
+    text = use.wants_text or not use.sure or (name == "torch.device" and not whole) or unsure
+    spelling = site.device(text=text and not whole, node=place, or_cpu=unsure)
     if spelling is None:
         return ()
-    return (Replace(call if whole else place, spelling.text), *spelling.operations)
+    return (Replace(call if whole else string.built, spelling.text), *spelling.operations)
 
 
 def _in_decorator(node: ast.expr) -> bool:

@@ -153,6 +153,10 @@ def _chain_sites(context: Context, rules: RuleSet, node: ast.Name) -> Iterator[S
             names.append(f"{names[-1]}.{link.attr}")
         for link, name in zip(reversed(links), reversed(names)):
             exact = rules.names.get(name)
+            if exact is not None and link is not links[-1]:
+                longer = rules.row(names[-1])
+                if longer is not None and longer[1].source == f"{name}.*":
+                    continue  # a name inside a module tells more than the module
             if exact is not None:
                 matched = (*exact, link, name)
                 break

@@ -54,6 +54,14 @@ def inspect(site: Site) -> Iterator[Report]:
         report.applicability = min(report.applicability, Applicability.UNSAFE)
         yield report
         _claim_strings(site, value)
+    elif site.context.portable and isinstance(value, (ast.Name, ast.Attribute)) and _is_device(site, value):
+        # Portable devices keep their index.
+        report = rewrite(site)
+        torch = site.spell("torch.device")
+        if report.operations and torch is not None:
+            report.operations += (Replace(value, f"{torch.text}({{device}}).index", {"device": value}), *torch.operations)
+        report.applicability = min(report.applicability, Applicability.UNSAFE)
+        yield report
     elif _is_device(site, value) and not _loses_index(site, value):
         yield site.report(
             "torch.cuda.set_device raises on Neuron; torch.accelerator.set_device_index wants the index of this device, which cannot "

@@ -34,7 +34,11 @@ CURRENT = "torch.accelerator.current_accelerator()"
         ),
         ("x.cuda(device='cuda')", "x.to(device='neuron')", f"x.to(device={CURRENT})"),
         ("x.cuda(f'cuda:{rank}')", "x.to('neuron')", f"x.to(torch.device({CURRENT}.type, rank))"),
-        ("x.cuda(torch.device('cuda'))", "x.to(torch.device('neuron'))", f"x.to({CURRENT})"),
+        (
+            "x.cuda(torch.device('cuda'))",
+            "x.to(torch.device('neuron'))",
+            f'x.to(torch.device({CURRENT}.type if torch.accelerator.is_available() else "cpu"))',
+        ),
         ("x.cuda().cuda()", 'x.to("neuron").to("neuron")', f"x.to({CURRENT}).to({CURRENT})"),
         ("x.cuda ( )", 'x.to ("neuron")', f"x.to ({CURRENT})"),
     ],

@@ -16,7 +16,7 @@ HEAD = "import torch\n"
     [
         ("with torch.cuda.device(0): ...", "with torch.accelerator.device_index(0): ..."),
         ("with torch.cuda.device(rank) as d: ...", "with torch.accelerator.device_index(rank) as d: ..."),
-        ("with torch.cuda.device(device=index): ...", "with torch.accelerator.device_index(index): ..."),
+        ("with torch.cuda.device(device=self.index): ...", "with torch.accelerator.device_index(self.index): ..."),
         ("with torch.cuda.device(None): ...", "with torch.accelerator.device_index(None): ..."),
         ("with torch.cuda.device('cuda'): ...", "with torch.accelerator.device_index(None): ..."),
         ("with torch.cuda.device('cuda:1'): ...", "with torch.accelerator.device_index(1): ..."),
@@ -25,7 +25,10 @@ HEAD = "import torch\n"
         ("with torch.cuda.device(x.device), f(): ...", "with torch.accelerator.device_index(x.device.index), f(): ..."),
         ("with torch.cuda.device(x.get_device()): ...", "with torch.accelerator.device_index(x.get_device()): ..."),
         ("with torch.cuda.device(device): ...", "with torch.accelerator.device_index(torch.device(device).index): ..."),
-        ("with torch.cuda.device_of(x): ...  # there", "with torch.accelerator.device_index(x.device.index): ...  # there"),
+        (
+            "with torch.cuda.device_of(x): ...  # there",
+            "with torch.accelerator.device_index(x.device.index): ...  # there",
+        ),
     ],
 )
 def test_unsafe(before: str, after: str, target: str) -> None:
@@ -65,7 +68,9 @@ def test_reported(line: str) -> None:
     assert found(HEAD, line, "NP132") == ["error manual"]
 
 
-@pytest.mark.parametrize("line", ["with device(0): ...", "with torch.device('cpu'): ...", "with torch.accelerator.device_index(0): ..."])
+@pytest.mark.parametrize(
+    "line", ["with device(0): ...", "with torch.device('cpu'): ...", "with torch.accelerator.device_index(0): ..."]
+)
 def test_look_alikes(line: str) -> None:
     assert port(HEAD, line) == line
     assert found(HEAD, line, "NP132") == []

@@ -18,7 +18,10 @@ HEAD = "import torch\n"
     [
         ("n = torch.cuda.device_count()", "n = torch.accelerator.device_count()"),
         ("if torch.cuda.device_count() > 1: y = 1", "if torch.accelerator.device_count() > 1: y = 1"),
-        ("batch = size // max(torch.cuda.device_count(), 1)", "batch = size // max(torch.accelerator.device_count(), 1)"),
+        (
+            "batch = size // max(torch.cuda.device_count(), 1)",
+            "batch = size // max(torch.accelerator.device_count(), 1)",
+        ),
         ("run(torch.cuda.device_count)", "run(torch.accelerator.device_count)"),
     ],
 )

@@ -45,7 +45,7 @@ def test_the_message_says_what_to_ask(attribute: str, words: str) -> None:
 def test_bfloat16_is_asked_of_neuron() -> None:
     line = "ok = torch.cuda.is_bf16_supported()"
     assert port(HEAD, line, "safe") == line
-    assert port(HEAD, line) == "ok = torch.neuron.is_bf16_supported()"
+    assert port(HEAD, line) == "ok = torch.accelerator.is_available() and torch.neuron.is_bf16_supported()"
     assert port(HEAD, line, "unsafe", "portable") == line
     assert found(HEAD, line, "NP133") == ["warning unsafe"]
 
@@ -59,7 +59,7 @@ def test_an_import_does_not_name_the_neuron_module() -> None:
         """,
         """
         import torch
-        print(torch.neuron.is_bf16_supported())
+        print(torch.accelerator.is_available() and torch.neuron.is_bf16_supported())
         """,
     )
 

@@ -11,6 +11,8 @@ from tests.codemods.lines import found, port
 
 HEAD = "import os\nimport torch\nimport torch.distributed as dist\n"
 KIND = "torch.accelerator.current_accelerator().type"
+EITHER = f'{KIND} if torch.accelerator.is_available() else "cpu"'
+OR_CPU = f'{KIND} if torch.accelerator.is_available() else "cpu"'
 
 
 @pytest.mark.parametrize(
@@ -33,9 +35,7 @@ def test_device_string(text: str, index: int | None, expression: str | None) -> 
         for child in ast.iter_child_nodes(parent):
             child.parent = parent
     literal = next(
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.JoinedStr) and text.startswith("f") or isinstance(node, ast.Constant)
+        node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr if text.startswith("f") else ast.Constant)
     )
     string = device_string(literal)
     assert string is not None
@@ -44,7 +44,9 @@ def test_device_string(text: str, index: int | None, expression: str | None) -> 
     assert ast.unparse(string.built) == ast.unparse(tree)
 
 
-@pytest.mark.parametrize("text", ["'cudart'", "'cuda:x'", "'cuda kernels'", "'cuda:0 '", "3", "b'cuda'", "None", "f'cuda{rank}'"])
+@pytest.mark.parametrize(
+    "text", ["'cudart'", "'cuda:x'", "'cuda kernels'", "'cuda:0 '", "3", "b'cuda'", "None", "f'cuda{rank}'"]
+)
 def test_no_device_string(text: str) -> None:
     tree = ast.parse(text, mode="eval")
     tree.body.parent = tree
@@ -54,7 +56,7 @@ def test_no_device_string(text: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "portable"),
     [
-        ("d = torch.device('cuda:0')", "d = torch.device('neuron')", "d = torch.accelerator.current_accelerator()"),
+        ("d = torch.device('cuda:0')", "d = torch.device('neuron')", f"d = torch.device({OR_CPU})"),
         ("d = torch.device(f'cuda:{rank}')", "d = torch.device('neuron')", f"d = torch.device({KIND}, rank)"),
         ("d = torch.device('cuda:' + str(rank))", "d = torch.device('neuron')", f"d = torch.device({KIND}, rank)"),
         ("d = torch.device('cuda:%d' % rank)", "d = torch.device('neuron')", f"d = torch.device({KIND}, rank)"),
@@ -71,7 +73,7 @@ def test_no_device_string(text: str) -> None:
             "d = torch.device('neuron')",
             f"d = torch.device({KIND}, dist.get_rank())",
         ),
-        ("d = torch.device('cuda', 0)", "d = torch.device('neuron')", "d = torch.accelerator.current_accelerator()"),
+        ("d = torch.device('cuda', 0)", "d = torch.device('neuron')", f"d = torch.device({OR_CPU})"),
         ("x.to(f'cuda:{self.local_rank}')", "x.to('neuron')", f"x.to(torch.device({KIND}, self.local_rank))"),
     ],
 )
@@ -86,16 +88,36 @@ def test_the_index_of_this_process_is_safe(before: str, after: str, portable: st
     [
         ("d = torch.device('cuda:1')", "d = torch.device('neuron:1')", f"d = torch.device({KIND}, 1)", "error"),
         ("d = torch.device('cuda', 2)", "d = torch.device('neuron', 2)", f"d = torch.device({KIND}, 2)", "error"),
-        ("d = torch.device(f'cuda:{j}')", "d = torch.device(f'neuron:{j}')", f"d = torch.device({KIND}, j)", "warning"),
-        ("d = torch.device('cuda:%d' % i)", "d = torch.device('neuron:%d' % i)", f"d = torch.device({KIND}, i)", "warning"),
+        (
+            "d = torch.device(f'cuda:{j}')",
+            "d = torch.device(f'neuron:{j}')",
+            f"d = torch.device({KIND} + ':' + str(j))".replace("'", '"'),
+            "warning",
+        ),
+        (
+            "d = torch.device('cuda:%d' % i)",
+            "d = torch.device('neuron:%d' % i)",
+            f"d = torch.device({KIND} + ':' + str(i))".replace("'", '"'),
+            "warning",
+        ),
         (
             "d = torch.device('cuda:{}'.format(i))",
             "d = torch.device('neuron:{}'.format(i))",
-            f"d = torch.device({KIND}, i)",
+            f"d = torch.device({KIND} + ':' + str(i))".replace("'", '"'),
             "warning",
         ),
-        ("d = torch.device('cuda', index=k)", "d = torch.device('neuron', index=k)", f"d = torch.device({KIND}, index=k)", "error"),
-        ("d = torch.device(f'cuda:{gpu}')", "d = torch.device(f'neuron:{gpu}')", f"d = torch.device({KIND}, gpu)", "warning"),
+        (
+            "d = torch.device('cuda', index=k)",
+            "d = torch.device('neuron', index=k)",
+            f"d = torch.device({KIND}, index=k)",
+            "error",
+        ),
+        (
+            "d = torch.device(f'cuda:{gpu}')",
+            "d = torch.device(f'neuron:{gpu}')",
+            f"d = torch.device({KIND} + ':' + str(gpu))".replace("'", '"'),
+            "warning",
+        ),
     ],
 )
 def test_another_index_is_unsafe(before: str, after: str, portable: str, severity: str) -> None:

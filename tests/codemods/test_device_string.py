@@ -11,6 +11,7 @@ from tests.porting import assert_ported, check, ported
 
 HEAD = "import os\nimport torch\nx = torch.zeros(1)\n"
 CURRENT = "torch.accelerator.current_accelerator()"
+EITHER = f'{CURRENT}.type if torch.accelerator.is_available() else "cpu"'
 
 
 def words(source: str, target: str = "neuron") -> list[tuple[int, str, str, str]]:
@@ -27,13 +28,37 @@ def unchanged(source: str, level: str = "unsafe", target: str = "neuron") -> boo
     ("before", "after", "portable"),
     [
         ("x.to('cuda', non_blocking=True)", "x.to('neuron', non_blocking=True)", f"x.to({CURRENT}, non_blocking=True)"),
-        ('y = torch.ones(1, device="cuda")  # there', 'y = torch.ones(1, device="neuron")  # there', f"y = torch.ones(1, device={CURRENT})  # there"),
-        ('y = torch.ones(1, device=u"cuda")', 'y = torch.ones(1, device=u"neuron")', f"y = torch.ones(1, device={CURRENT})"),
-        ('y = torch.ones(1, device="""cuda""")', 'y = torch.ones(1, device="""neuron""")', f"y = torch.ones(1, device={CURRENT})"),
-        ('y = torch.ones(1, device=("cuda"))', 'y = torch.ones(1, device=("neuron"))', f"y = torch.ones(1, device=({CURRENT}))"),
-        ('d = torch.device("cuda")', 'd = torch.device("neuron")', f"d = {CURRENT}"),
+        (
+            'y = torch.ones(1, device="cuda")  # there',
+            'y = torch.ones(1, device="neuron")  # there',
+            f"y = torch.ones(1, device={CURRENT})  # there",
+        ),
+        (
+            'y = torch.ones(1, device=u"cuda")',
+            'y = torch.ones(1, device=u"neuron")',
+            f"y = torch.ones(1, device={CURRENT})",
+        ),
+        (
+            'y = torch.ones(1, device="""cuda""")',
+            'y = torch.ones(1, device="""neuron""")',
+            f"y = torch.ones(1, device={CURRENT})",
+        ),
+        (
+            'y = torch.ones(1, device=("cuda"))',
+            'y = torch.ones(1, device=("neuron"))',
+            f"y = torch.ones(1, device=({CURRENT}))",
+        ),
+        (
+            'd = torch.device("cuda")',
+            'd = torch.device("neuron")',
+            f'd = torch.device({CURRENT}.type if torch.accelerator.is_available() else "cpu")',
+        ),
         ('d = torch.device(type="cuda")', 'd = torch.device(type="neuron")', f"d = torch.device(type={CURRENT}.type)"),
-        ('torch.set_default_device("cuda")', 'torch.set_default_device("neuron")', f"torch.set_default_device({CURRENT})"),
+        (
+            'torch.set_default_device("cuda")',
+            'torch.set_default_device("neuron")',
+            f"torch.set_default_device({CURRENT})",
+        ),
         (
             'torch.get_autocast_dtype("cuda")',
             'torch.get_autocast_dtype("neuron" if torch.accelerator.is_available() else "cpu")',
@@ -51,7 +76,10 @@ def test_what_torch_takes_is_safe(before: str, after: str, portable: str) -> Non
     ("before", "after"),
     [
         ('m = Auto.from_pretrained("a", device_map="cuda")', 'm = Auto.from_pretrained("a", device_map="neuron")'),
-        ('m = Auto.from_pretrained("a", device_map={"": "cuda"})', 'm = Auto.from_pretrained("a", device_map={"": "neuron"})'),
+        (
+            'm = Auto.from_pretrained("a", device_map={"": "cuda"})',
+            'm = Auto.from_pretrained("a", device_map={"": "neuron"})',
+        ),
         ('p = pipeline("a", device="cuda")', 'p = pipeline("a", device="neuron")'),
         ('config["device"] = "cuda"', 'config["device"] = "neuron"'),
         ('config = {"device": "cuda"}', 'config = {"device": "neuron"}'),
@@ -68,7 +96,10 @@ def test_what_is_named_like_a_device_is_unsafe(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("before", "portable"),
     [
-        ('config = {"device": "cuda"}', f'config = {{"device": {CURRENT}.type if torch.accelerator.is_available() else "cpu"}}'),
+        (
+            'config = {"device": "cuda"}',
+            f'config = {{"device": {CURRENT}.type if torch.accelerator.is_available() else "cpu"}}',
+        ),
         ('device = "cuda"', f'device = {CURRENT}.type if torch.accelerator.is_available() else "cpu"'),
     ],
 )
@@ -78,16 +109,8 @@ def test_a_stored_device_exists_on_every_host(before: str, portable: str) -> Non
 
 def test_a_decorator_runs_on_every_host() -> None:
     assert_ported(
-        """
-        import torch
-        @torch.amp.custom_bwd(device_type="cuda")
-        def f(): ...
-        """,
-        """
-        import torch
-        @torch.amp.custom_bwd(device_type=torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else "cpu")
-        def f(): ...
-        """,
+        'import torch\n@torch.amp.custom_bwd(device_type="cuda")\ndef f(): ...\n',
+        f"import torch\n@torch.amp.custom_bwd(device_type={EITHER})\ndef f(): ...\n",
         target="portable",
     )
 
@@ -101,7 +124,10 @@ def test_a_decorator_runs_on_every_host() -> None:
         ("s = torch.load('a', map_location=f'cuda:{rank}')", "s = torch.load('a', map_location='cpu')"),
         ("s = torch.load('a', map_location=torch.device('cuda', rank))", "s = torch.load('a', map_location='cpu')"),
         ("s = torch.load('a', map_location={'cuda:0': 'cuda:1'})", "s = torch.load('a', map_location='cpu')"),
-        ("s = torch.load('a', map_location={'cuda:%d' % 0: 'cuda:%d' % rank})", "s = torch.load('a', map_location='cpu')"),
+        (
+            "s = torch.load('a', map_location={'cuda:%d' % 0: 'cuda:%d' % rank})",
+            "s = torch.load('a', map_location='cpu')",
+        ),
         ("s = torch.load('a', **{'map_location': 'cuda'})", "s = torch.load('a', **{'map_location': 'cpu'})"),
     ],
 )
@@ -205,18 +231,58 @@ def test_arguments_and_returned_values_are_followed() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "portable"),
     [
-        ("if x.device.type == 'cuda': y = 1", "if x.device.type == 'neuron': y = 1", "if x.device.type in (\"cuda\", \"neuron\"): y = 1"),
-        ("if x.device.type != 'cuda': y = 1", "if x.device.type != 'neuron': y = 1", "if x.device.type not in (\"cuda\", \"neuron\"): y = 1"),
-        ("if 'cuda' in str(x.device): y = 1", "if 'neuron' in str(x.device): y = 1", "if any(name in str(x.device) for name in (\"cuda\", \"neuron\")): y = 1"),
-        ("if 'cuda:' in str(x.device): y = 1", "if 'neuron:' in str(x.device): y = 1", "if any(name in str(x.device) for name in (\"cuda:\", \"neuron:\")): y = 1"),
-        ("if device.startswith('cuda:'): y = 1", "if device.startswith('neuron:'): y = 1", "if device.startswith((\"cuda:\", \"neuron:\")): y = 1"),
-        ("y = int(device.replace('cuda:', ''))", "y = int(device.replace('neuron:', ''))", "y = int(device.replace('cuda:', ''))"),
+        (
+            "if x.device.type == 'cuda': y = 1",
+            "if x.device.type == 'neuron': y = 1",
+            'if x.device.type in ("cuda", "neuron"): y = 1',
+        ),
+        (
+            "if x.device.type != 'cuda': y = 1",
+            "if x.device.type != 'neuron': y = 1",
+            'if x.device.type not in ("cuda", "neuron"): y = 1',
+        ),
+        (
+            "if 'cuda' in str(x.device): y = 1",
+            "if 'neuron' in str(x.device): y = 1",
+            'if any(name in str(x.device) for name in ("cuda", "neuron")): y = 1',
+        ),
+        (
+            "if 'cuda:' in str(x.device): y = 1",
+            "if 'neuron:' in str(x.device): y = 1",
+            'if any(name in str(x.device) for name in ("cuda:", "neuron:")): y = 1',
+        ),
+        (
+            "if device.startswith('cuda:'): y = 1",
+            "if device.startswith('neuron:'): y = 1",
+            'if device.startswith(("cuda:", "neuron:")): y = 1',
+        ),
+        (
+            "y = int(device.replace('cuda:', ''))",
+            "y = int(device.replace('neuron:', ''))",
+            "y = int(device.replace('cuda:', ''))",
+        ),
         ("y = device.lstrip('cuda:')", "y = device.lstrip('neuron:')", "y = device.lstrip('cuda:')"),
         ("y = device.split('cuda:')", "y = device.split('neuron:')", "y = device.split('cuda:')"),
-        ("if str(x.device) == 'cuda:0': y = 1", "if str(x.device) == 'neuron:0': y = 1", "if str(x.device) == 'cuda:0': y = 1"),
-        ("if x.device == torch.device('cuda:0'): y = 1", 'if x.device.type == "neuron": y = 1', 'if x.device.type in ("cuda", "neuron"): y = 1'),
-        ("if x.device != torch.device('cuda'): y = 1", 'if x.device.type != "neuron": y = 1', 'if x.device.type not in ("cuda", "neuron"): y = 1'),
-        ("if torch.device('cuda') == x.device: y = 1", 'if x.device.type == "neuron": y = 1', 'if x.device.type in ("cuda", "neuron"): y = 1'),
+        (
+            "if str(x.device) == 'cuda:0': y = 1",
+            "if str(x.device) == 'neuron:0': y = 1",
+            "if str(x.device) == 'cuda:0': y = 1",
+        ),
+        (
+            "if x.device == torch.device('cuda:0'): y = 1",
+            'if x.device.type == "neuron": y = 1',
+            'if x.device.type in ("cuda", "neuron"): y = 1',
+        ),
+        (
+            "if x.device != torch.device('cuda'): y = 1",
+            'if x.device.type != "neuron": y = 1',
+            'if x.device.type not in ("cuda", "neuron"): y = 1',
+        ),
+        (
+            "if torch.device('cuda') == x.device: y = 1",
+            'if x.device.type == "neuron": y = 1',
+            'if x.device.type in ("cuda", "neuron"): y = 1',
+        ),
     ],
 )
 def test_comparisons_are_unsafe(before: str, after: str, portable: str) -> None:
@@ -333,8 +399,21 @@ def test_defaults_stay_in_portable_code(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        ("if device not in {'cpu', 'cuda'}: y = 1", "if device not in {'cpu', 'cuda', 'neuron'}: y = 1", ["warning unsafe"]),
-        ("if device in ('cuda:0', 'cuda:1'): y = 1", "if device in ('cuda:0', 'cuda:1', 'neuron'): y = 1", ["warning unsafe"]),
+        (
+            "if device not in {'cpu', 'cuda'}: y = 1",
+            "if device not in {'cpu', 'cuda', 'neuron'}: y = 1",
+            ["warning unsafe"],
+        ),
+        (
+            "if device in ('cuda:0', 'cuda:1'): y = 1",
+            "if device in ('cuda:0', 'cuda:1', 'neuron'): y = 1",
+            ["warning unsafe"],
+        ),
+        (
+            "def f(kind: Literal['cpu', 'cuda']): ...",
+            "def f(kind: Literal['cpu', 'cuda', 'neuron']): ...",
+            ["info unsafe"],
+        ),
         ("KNOWN = ('cpu', 'cuda')", "KNOWN = ('cpu', 'cuda', 'neuron')", ["info unsafe"]),
         ("for device in ['cpu', 'cuda']: y = 1", "for device in ['cpu', 'cuda', 'neuron']: y = 1", ["info unsafe"]),
     ],

@@ -13,7 +13,10 @@ HEAD = "import torch\nimport diffusers\npipe = diffusers.DiffusionPipeline.from_
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("pipe('p', generator=torch.Generator('cuda').manual_seed(0))", "pipe('p', generator=torch.Generator('cpu').manual_seed(0))"),
+        (
+            "pipe('p', generator=torch.Generator('cuda').manual_seed(0))",
+            "pipe('p', generator=torch.Generator('cpu').manual_seed(0))",
+        ),
         ("pipe('p', generator=[torch.Generator('cuda:0')])", "pipe('p', generator=[torch.Generator('cpu')])"),
     ],
 )

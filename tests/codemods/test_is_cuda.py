@@ -17,7 +17,11 @@ HEAD = "import torch\nx = torch.zeros(1)\n"
     [
         ("if x.is_cuda: y = 1", 'if x.device.type == "neuron": y = 1', 'if x.device.type != "cpu": y = 1'),
         ("if not x.is_cuda: y = 1", 'if x.device.type != "neuron": y = 1', 'if x.device.type == "cpu": y = 1'),
-        ("assert x.is_cuda  # moved", 'assert x.device.type == "neuron"  # moved', 'assert x.device.type != "cpu"  # moved'),
+        (
+            "assert x.is_cuda  # moved",
+            'assert x.device.type == "neuron"  # moved',
+            'assert x.device.type != "cpu"  # moved',
+        ),
         ("y = not x.is_cuda or z", 'y = x.device.type != "neuron" or z', 'y = x.device.type == "cpu" or z'),
         ("y = f(x.data.is_cuda)", 'y = f(x.data.device.type == "neuron")', 'y = f(x.data.device.type != "cpu")'),
         ("y = x.is_cuda == z.is_cuda", 'y = (x.device.type == "neuron") == (z.device.type == "neuron")', None),

@@ -15,9 +15,15 @@ HEAD = "import torch\n"
 @pytest.mark.parametrize("call", ["torch.cuda.manual_seed(seed)", "torch.cuda.manual_seed_all(seed)"])
 @pytest.mark.parametrize("target", ["neuron", "portable"])
 def test_the_same_seed_again_goes(call: str, target: str) -> None:
-    source = f"import torch\ndef fix(seed):\n    torch.manual_seed(seed)  # cpu\n    {call}  # gpu\n    return seed\n"
+    source = f"import torch\ndef fix(seed):\n    torch.manual_seed(seed)  # cpu\n    {call}\n    return seed\n"
     expected = "import torch\ndef fix(seed):\n    torch.manual_seed(seed)  # cpu\n    return seed\n"
     assert_ported(source, expected, "safe", target)
+
+
+def test_a_comment_is_not_lost_without_asking() -> None:
+    source = "import torch\ntorch.manual_seed(0)\ntorch.cuda.manual_seed(0)  # every GPU\n"
+    assert_ported(source, source, level="safe")
+    assert_ported(source, "import torch\ntorch.manual_seed(0)\n")
 
 
 @pytest.mark.parametrize("target", ["neuron", "portable"])

@@ -89,7 +89,10 @@ def test_a_guard_stays_with_a_device_whose_index_is_not_seen() -> None:
                 torch.cuda.set_device(device)
     """
     assert ported(source) == textwrap.dedent(source)
-    assert [(item.code, item.applicability.word) for item in check(source)] == [("NP107", "manual"), ("NP131", "manual")]
+    assert [(item.code, item.applicability.word) for item in check(source)] == [
+        ("NP107", "manual"),
+        ("NP131", "manual"),
+    ]
 
 
 def test_a_group_selects_the_device_itself() -> None:
@@ -99,6 +102,7 @@ def test_a_group_selects_the_device_itself() -> None:
         def main(rank):
             torch.cuda.set_device(rank)
             dist.init_process_group("gloo")
+            return torch.ones(1)
     """
     assert_ported(source, source.replace("            torch.cuda.set_device(rank)\n", ""))
     assert [(item.code, item.severity.word, item.applicability.word) for item in check(source)] == [
@@ -115,6 +119,7 @@ def test_a_function_of_this_file_that_starts_the_group_counts() -> None:
         def main(rank):
             torch.cuda.set_device(rank)
             setup(rank)
+            return torch.ones(1)
     """
     assert_ported(source, source.replace("            torch.cuda.set_device(rank)\n", ""))
 

@@ -11,8 +11,9 @@ What counts as bound to CUDA
     method    ``x.cuda(...)`` and ``x.is_cuda``
     import    ``import torch.cuda``, ``from torch.cuda import ...``, and imports of packages that need CUDA
     string    a literal that is exactly cuda, cuda:N, nccl, torch.cuda.<name>; an f-string that begins with ``cuda:``
-    variable  a literal that is exactly the name of an environment variable of CUDA, NCCL or the CUDA allocator, on a
-              line that names an environment (environ, getenv, putenv, env, ..._env, ..._environ)
+    variable  a literal that is exactly the name of an environment variable of CUDA, NCCL or the CUDA allocator, where it
+              is looked up: ``env["X"]``, ``env.get("X")``, ``"X" in env``, ``getenv("X")``; env may be called env, environ,
+              ..._env or ..._environ
 
 What is exempt, and why
     comments, docstrings  text
@@ -106,6 +107,7 @@ MESSAGE_CALLS = re.compile(
 )
 MESSAGE_KEYWORDS = frozenset({"help", "metavar", "description", "title", "label", "name", "message", "msg", "reason"})
 ENVIRONMENT = re.compile(r"getenv|putenv|unsetenv|(\w+_)?env(iron)?")
+LOOKUPS = frozenset({"get", "pop", "setdefault"})
 PATH_CALLS = frozenset({"join", "Path", "PurePath", "open", "listdir", "glob", "exists", "isdir", "isfile", "makedirs"})
 # What a file must hold to be worth tokenizing: each kind of occurrence needs one of these words.
 _WORDS = re.compile("|".join(["cuda", "CUDA", "cudnn", "nccl", "NCCL", "NVIDIA", "CUBLAS", *sorted(CUDA_PACKAGES)]))
@@ -401,7 +403,6 @@ def _depth(line: list[_Token], position: int) -> int:
 def _string_occurrences(line: list[_Token], table: _Imports) -> Iterator[Residue]:
     if all(token.kind in ("string", "fstring") for token in line) or line[0].text == "raise":
         return
-    names_environment = any(token.kind == "name" and ENVIRONMENT.fullmatch(token.text) for token in line)
     is_ported = any(token.kind == "string" and token.text == "neuron" for token in line)
     position = 0
     while position < len(line):
@@ -413,7 +414,7 @@ def _string_occurrences(line: list[_Token], table: _Imports) -> Iterator[Residue
         if pieces:
             kind = _string_kind(pieces)
             is_device = kind == "string" and table.names_torch and not is_ported
-            wanted = is_device or (kind == "variable" and names_environment)
+            wanted = is_device or (kind == "variable" and _is_looked_up(line, first, position))
             if wanted and not _is_text(line, first, position):
                 yield Residue(line[first].row, line[first].column, kind, "".join(piece.text for piece in pieces))
         else:
@@ -431,6 +432,18 @@ def _string_kind(pieces: list[_Token]) -> str | None:
     if content in VARIABLES:
         return "variable"
     return "string" if DEVICE_STRING.fullmatch(content) else None
+
+
+def _is_looked_up(line: list[_Token], first: int, after: int) -> bool:
+    """True when the string is a key that is read from, written to or searched in an environment."""
+    if first and line[first - 1].text in ("[", "("):
+        place = first - 2
+        if place >= 2 and line[place].text in LOOKUPS and line[place - 1].text == ".":
+            place -= 2
+        if place >= 0 and ENVIRONMENT.fullmatch(line[place].text):
+            return True
+    following = [token.text for token in line[after : after + 5]]
+    return following[:1] in (["in"], ["not"]) and any(map(ENVIRONMENT.fullmatch, following))
 
 
 def _is_text(line: list[_Token], first: int, after: int) -> bool:

@@ -132,7 +132,7 @@ def test_why_and_fix_are_short_paragraphs(rules: RuleSet) -> None:
 
 def test_rows_use_known_words(rules: RuleSet) -> None:
     known = {
-        "add", "alone", "alt", "annotation", "cuda_only", "drop", "dtype", "first", "guard", "guard_value",
+        "add", "alone", "alt", "annotation", "cuda_only", "drop", "dtype", "first", "guard", "guard_value", "every_host",
         "requires_torch", "targets",
     }  # fmt: skip
     for _, row in cuda_rows(rules):
