@@ -57,7 +57,9 @@ def _page(rule: Rule) -> str:
         lines += [_row(row) for row in rule.rows[:_ROWS_SHOWN]]
         lines.append("")
     lines += ["## Sources", ""]
-    lines += [f"- {source.text}" + (f" (checked {source.checked})" if source.checked else "") for source in rule.sources]
+    lines += [
+        f"- {source.text}" + (f" (checked {source.checked})" if source.checked else "") for source in rule.sources
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -66,7 +68,20 @@ def _example(before: str, after: str | None) -> list[str]:
         return ["Left alone:", "", "```python", before.rstrip("\n"), "```", ""]
     if after == before:
         return ["Found:", "", "```python", before.rstrip("\n"), "```", ""]
-    return ["Before:", "", "```python", before.rstrip("\n"), "```", "", "After:", "", "```python", after.rstrip("\n"), "```", ""]
+    return [
+        "Before:",
+        "",
+        "```python",
+        before.rstrip("\n"),
+        "```",
+        "",
+        "After:",
+        "",
+        "```python",
+        after.rstrip("\n"),
+        "```",
+        "",
+    ]
 
 
 def _row(row: Row) -> str:

@@ -9,7 +9,6 @@ from neuron_port.engine import rule_url
 from neuron_port.reporting.paint import Paint
 from neuron_port.reporting.width import wrap
 from neuron_port.rules.loader import shipped_folder
-from neuron_port.rules.examples import examples
 from neuron_port.rules.model import Example, Rule
 
 _LABEL = 12

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Inspect = Callable[["Site"], "Iterator[Report]"]
 
 
-@lru_cache(maxsize=None)
+@cache
 def codemod(name: str) -> Inspect:
     """The codemod called ``name``; imported when it is first needed.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from neuron_port.edits.operations import DropArgument, Operation, SetKeyword
 
@@ -29,7 +29,7 @@ class Signature:
     order: tuple[str, ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def signature(text: str) -> Signature:
     """Parse ``(old) -> (new)``.
 
@@ -110,9 +110,9 @@ def carry(call: ast.Call, text: str, *, drop: Collection[str] = (), shift: int =
                 operations.append(SetKeyword(call, argument, None))
             elif not in_place or call.args.index(argument) + shift != position:
                 raise Unmappable(f"the position of {name} changes")
-        elif not keyword and (kind == "keyword" or not in_place or call.args.index(argument) + shift != position):
-            operations.append(SetKeyword(call, argument, name))
-        elif keyword and argument.arg != name:
+        elif (not keyword and (kind == "keyword" or not in_place or call.args.index(argument) + shift != position)) or (
+            keyword and argument.arg != name
+        ):
             operations.append(SetKeyword(call, argument, name))
         position += 1
     for old, argument in arguments.items():

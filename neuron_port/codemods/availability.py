@@ -121,7 +121,9 @@ def _learn(site: Site, region: list[ast.AST], owner: ast.AST | None) -> None:
             use.role is Role.CHOICES and (isinstance(use.place, ast.Call) or bool(expressions & around))
         )
         if (inside | marked) & around and undecided:
-            devices.relearn(literal, Use(Role.DEVICE, use.place, use.outer, "used where CUDA is there", wants_text=True))
+            devices.relearn(
+                literal, Use(Role.DEVICE, use.place, use.outer, "used where CUDA is there", wants_text=True)
+            )
         elif test is not None and id(test) in around and use.role is Role.COMPARE and not use.sure:
             devices.relearn(literal, replace(use, evidence="asked together with CUDA's availability", sure=True))
 
@@ -227,7 +229,11 @@ def _chosen(owner: ast.AST | None, region: list[ast.AST]) -> list[DeviceString]:
     """The device strings that the guarded statements assign or return themselves."""
     if not isinstance(owner, ast.If):
         return []
-    values = [node.value for node in region if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return)) and node.value is not None]
+    values = [
+        node.value
+        for node in region
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return)) and node.value is not None
+    ]
     return [string for value in values for string in _strings(value)]
 
 

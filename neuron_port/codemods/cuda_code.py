@@ -8,7 +8,10 @@ from collections.abc import Iterable
 
 _WORDS = re.compile(r"(?:^|_)(cuda|triton|nvcc|cudnn|apex|cupy|cutlass|flash_attn|tensorrt)(?:_|$)", re.IGNORECASE)
 # Names with the word that ask or move, and are no kernels.
-_PLAIN = re.compile(r"(use|is|has|no|with|on|to|have|want)_?(cuda|gpu)\w*|cuda(_is)?_available|cuda|is_cuda\w*|\w*_available", re.IGNORECASE)
+_PLAIN = re.compile(
+    r"(use|is|has|no|with|on|to|have|want)_?(cuda|gpu)\w*|cuda(_is)?_available|cuda|is_cuda\w*|\w*_available",
+    re.IGNORECASE,
+)
 
 
 def cuda_code(nodes: Iterable[ast.AST]) -> str | None:

@@ -26,7 +26,7 @@ def inspect(site: Site) -> Iterator[Report]:
     if renamed is None or device is None:
         yield site.report(applicability=Applicability.MANUAL)
         return
-    operations, use = renamed
+    _, use = renamed
     if use is None:
         spelled = site.spell(site.row.to)
         name, needed = spelled.text, spelled.operations

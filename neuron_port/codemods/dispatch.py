@@ -13,7 +13,6 @@ from neuron_port.rules.model import Row, Rule
 from neuron_port.semantics.module import chain_top
 from neuron_port.semantics.scopes import Binding, BindingKind
 
-
 _PLATFORM_MODULES = ("torch.cuda", "torch.backends.cudnn", "torch.backends.cuda", "torch.utils.cpp_extension.CUDA")
 
 
@@ -138,12 +137,14 @@ def _aliases(module, node: ast.Name) -> list[str]:
 
 def _chain_sites(context: Context, rules: RuleSet, node: ast.Name) -> Iterator[Site]:
     module = context.module
-    links: list[ast.expr] = [node]
-    while isinstance(links[-1].parent, ast.Attribute) and links[-1].parent.value is links[-1]:
-        links.append(links[-1].parent)
     if id(node) in context.claimed:
         return
     bases = module.qualnames(node)
+    if not any(_has_row(rules, base, node) for base in bases):
+        return
+    links: list[ast.expr] = [node]
+    while isinstance(links[-1].parent, ast.Attribute) and links[-1].parent.value is links[-1]:
+        links.append(links[-1].parent)
     matched: tuple[Rule, Row, ast.expr, str] | None = None
     for base in bases:
         if base.partition(".")[0] not in module.watch.roots:
@@ -161,7 +162,7 @@ def _chain_sites(context: Context, rules: RuleSet, node: ast.Name) -> Iterator[S
                 matched = (*exact, link, name)
                 break
         else:
-            for link, name in zip(reversed(links), reversed(names)):
+            for name in reversed(names):
                 found = rules.row(name)
                 if found is not None:
                     # The place shown is the shortest chain that the prefix covers.
@@ -184,6 +185,20 @@ def _chain_sites(context: Context, rules: RuleSet, node: ast.Name) -> Iterator[S
         _import_binding(module, node) if link is node else None,
         ambiguous=len(bases) > 1,
     )
+
+
+def _has_row(rules: RuleSet, name: str, link: ast.expr) -> bool:
+    """Whether the name, or one further along its chain, has a row; most names of torch have none."""
+    if rules.row(name) is not None:
+        return True
+    while name in rules.heads:
+        if name in rules.names or name in rules.prefixes:
+            return True
+        parent = link.parent
+        if not isinstance(parent, ast.Attribute) or parent.value is not link:
+            return False
+        name, link = f"{name}.{parent.attr}", parent
+    return False
 
 
 def _import_binding(module, node: ast.Name) -> Binding | None:

@@ -18,14 +18,13 @@ from neuron_port.edits.operations import (
     RemoveWithItem,
     Rename,
     Replace,
-    RequireImport,
     ReplaceStatement,
+    RequireImport,
     RetargetImport,
 )
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.scopes import Binding
-
 
 # Rules that only ask or wait: porting them is no reason to enter a branch whose other lines still raise.
 _QUESTIONS = frozenset({"NP120", "NP123", "NP130", "NP133", "NP140", "NP141"})
@@ -65,7 +64,11 @@ def _link_region(context: Context, report: Report, reports: list[Report]) -> Non
         _only_cuda(context, report, guarded)
         report.region = ()
         return
-    stuck = [other for other in guarded if not _fixable(other) and (other.severity > Severity.INFO or other.rule.code in ("NP104", "NP136"))]
+    stuck = [
+        other
+        for other in guarded
+        if not _fixable(other) and (other.severity > Severity.INFO or other.rule.code in ("NP104", "NP136"))
+    ]
     if stuck and not any(_fixable(other) and other.rule.code not in _QUESTIONS for other in counted):
         # Moving the test alone would run code on Neuron that raises there, or picks CUDA again.
         report.leave(f"what it guards cannot be ported yet (line {stuck[0].node.lineno})")
@@ -109,7 +112,9 @@ def _settle(reports: list[Report]) -> None:
 
     for report in reports:
         for other in reports if report.follows else ():
-            if other is not report and any(node is other.node or other.node in ancestors(node) for node in report.follows):
+            if other is not report and any(
+                node is other.node or other.node in ancestors(node) for node in report.follows
+            ):
                 parent[root(id(other))] = root(id(report))
     guards = [report for report in reports if report.region and report.operations]
     for report in guards:
@@ -144,7 +149,12 @@ def _link_import(context: Context, report: Report, binding: Binding, reports: li
     references = module.references(binding)
     if is_cuda_library(report.rule) and not references:
         return
-    if (binding.qualname or "").startswith("torch") and isinstance(binding.statement, ast.Import) and binding.node.asname is None and "." in binding.node.name:
+    if (
+        (binding.qualname or "").startswith("torch")
+        and isinstance(binding.statement, ast.Import)
+        and binding.node.asname is None
+        and "." in binding.node.name
+    ):
         _link_dotted_import(report, binding, references, reports, module)
         return
     users = [other for other in reports if other.use is not None and other.use[0] is binding]

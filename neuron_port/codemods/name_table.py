@@ -37,7 +37,9 @@ def rewrite(site: Site) -> Report:
     message = row.message or _message(site)
     if _under_cuda_key(site.node):
         return site.report(
-            f'{message}; it is the entry for "cuda" of a table and stays', severity=Severity.INFO, applicability=Applicability.MANUAL
+            f'{message}; it is the entry for "cuda" of a table and stays',
+            severity=Severity.INFO,
+            applicability=Applicability.MANUAL,
         )
     if site.form in ("assign", "string"):
         return site.report(message, applicability=Applicability.MANUAL)

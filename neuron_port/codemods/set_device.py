@@ -59,7 +59,10 @@ def inspect(site: Site) -> Iterator[Report]:
         report = rewrite(site)
         torch = site.spell("torch.device")
         if report.operations and torch is not None:
-            report.operations += (Replace(value, f"{torch.text}({{device}}).index", {"device": value}), *torch.operations)
+            report.operations += (
+                Replace(value, f"{torch.text}({{device}}).index", {"device": value}),
+                *torch.operations,
+            )
         report.applicability = min(report.applicability, Applicability.UNSAFE)
         yield report
     elif _is_device(site, value) and not _loses_index(site, value):
@@ -137,7 +140,9 @@ def _loses_index(site: Site, value: ast.expr) -> bool:
     if isinstance(value, ast.Constant):
         return True
     if isinstance(value, ast.Attribute):
-        values = [stored for target, stored in site.module.found.stores.get(value.attr, ()) if same_chain(target, value)]
+        values = [
+            stored for target, stored in site.module.found.stores.get(value.attr, ()) if same_chain(target, value)
+        ]
     elif isinstance(value, ast.Name):
         values = [binding.value for binding in site.module.bindings(value)]
     else:

@@ -22,7 +22,20 @@ from neuron_port.semantics.module import Watch
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _REQUIRED = ("code", "name", "family", "summary", "why", "fix", "severity", "applicability", "confidence", "sources")
-_OPTIONAL = ("requires", "codemod", "methods", "attributes", "keywords", "strings", "functions", "triggers", "map", "example", "since", "fixed_in")
+_OPTIONAL = (
+    "requires",
+    "codemod",
+    "methods",
+    "attributes",
+    "keywords",
+    "strings",
+    "functions",
+    "triggers",
+    "map",
+    "example",
+    "since",
+    "fixed_in",
+)
 _ROW_KEYS = ("from", "to", "import_to", "remove", "forms", "call", "message", "severity", "applicability", "confidence")
 _CODE = re.compile(r"[A-Z]{2,8}\d{3,4}\Z")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
@@ -39,7 +52,7 @@ class RuleSet:
 
     ``names`` maps qualified names, ``prefixes`` the names in front of ``.*`` to their rule and row; ``methods``,
     ``attributes``, ``keywords``, ``functions`` (definitions) and ``strings`` map a trigger word to the rules whose codemod asked for it.
-    ``digest`` changes with every change of a rule.
+    ``heads`` holds all names of rows with the modules they are in. ``digest`` changes with every change of a rule.
     """
 
     rules: Mapping[str, Rule]
@@ -53,6 +66,7 @@ class RuleSet:
     strings: Mapping[str, tuple[Rule, ...]]
     watch: Watch
     triggers: tuple[str, ...] = field(default=())
+    heads: frozenset[str] = field(default=frozenset())
 
     def find(self, code_or_name: str) -> Rule | None:
         """The rule with this code or kebab-case name (any case)."""
@@ -164,9 +178,7 @@ def _clamped(
     filename: str, where: str, severity: Severity, applicability: Applicability, confidence: Confidence
 ) -> None:
     if confidence < Confidence.DOCUMENTED and (severity is Severity.ERROR or applicability is Applicability.SAFE):
-        raise RuleError(
-            f"{filename}: {where} is {confidence.word}, so it cannot be an error or a safe fix"
-        )
+        raise RuleError(f"{filename}: {where} is {confidence.word}, so it cannot be an error or a safe fix")
 
 
 def _rule(filename: str, document: dict[str, Any]) -> Rule:
@@ -186,9 +198,7 @@ def _rule(filename: str, document: dict[str, Any]) -> Rule:
     applicability = _word(filename, Applicability, document["applicability"])
     confidence = _word(filename, Confidence, document["confidence"])
     _clamped(filename, f"rule {code}", severity, applicability, confidence)
-    rows = tuple(
-        _row(filename, raw, severity, applicability, confidence) for raw in document.get("map", ())
-    )
+    rows = tuple(_row(filename, raw, severity, applicability, confidence) for raw in document.get("map", ()))
     sources = tuple(
         Source(text=str(raw.get("url") or raw.get("text", "")), checked=str(raw.get("checked", "")))
         for raw in document["sources"]
@@ -229,7 +239,9 @@ def _row(
     where = f"row {source!r}"
     row_confidence = _word(filename, Confidence, raw["confidence"]) if "confidence" in raw else confidence
     row_severity = _word(filename, Severity, raw["severity"]) if "severity" in raw else severity
-    row_applicability = _word(filename, Applicability, raw["applicability"]) if "applicability" in raw else applicability
+    row_applicability = (
+        _word(filename, Applicability, raw["applicability"]) if "applicability" in raw else applicability
+    )
     if row_confidence < Confidence.DOCUMENTED:
         # A doubtful row under a well-known rule: what the row does not say itself is lowered.
         if "severity" not in raw:
@@ -256,7 +268,9 @@ def _row(
 def _index(rules: dict[str, Rule], documents: Iterable[tuple[str, dict[str, Any]]]) -> RuleSet:
     names: dict[str, tuple[Rule, Row]] = {}
     prefixes: dict[str, tuple[Rule, Row]] = {}
-    words: dict[str, dict[str, list[Rule]]] = {key: {} for key in ("methods", "attributes", "keywords", "strings", "functions")}
+    words: dict[str, dict[str, list[Rule]]] = {
+        key: {} for key in ("methods", "attributes", "keywords", "strings", "functions")
+    }
     triggers: set[str] = set()
     for rule in rules.values():
         for row in rule.rows:
@@ -289,4 +303,14 @@ def _index(rules: dict[str, Rule], documents: Iterable[tuple[str, dict[str, Any]
         **{kind: {word: tuple(found) for word, found in index.items()} for kind, index in words.items()},
         watch=watch,
         triggers=tuple(sorted(triggers)),
+        heads=frozenset(_heads((*names, *prefixes))),
     )
+
+
+def _heads(names: Iterable[str]) -> set[str]:
+    heads: set[str] = set()
+    for name in names:
+        while name and name not in heads:
+            heads.add(name)
+            name = name.rpartition(".")[0]
+    return heads

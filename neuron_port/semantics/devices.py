@@ -17,7 +17,8 @@ from neuron_port.semantics.scopes import Binding, BindingKind
 
 _MAX_DEPTH = 8
 _LIKE_DEVICE = re.compile(
-    r"(\w*_)?(device|dev)(_?(type|name|str|string|id|arg|spec|map|backend))?s?\Z|\w*(device|_dev)\Z|accelerator_type\Z", re.IGNORECASE
+    r"(\w*_)?(device|dev)(_?(type|name|str|string|id|arg|spec|map|backend))?s?\Z|\w*(device|_dev)\Z|accelerator_type\Z",
+    re.IGNORECASE,
 )
 _LIKE_BACKEND = re.compile(r"(\w*_)?(backend|dist_?backend|ddp_?backend|communication_backend)\Z", re.IGNORECASE)
 _LIKE_GETTER = re.compile(r"\w*(device|backend)\w*\Z", re.IGNORECASE)
@@ -60,7 +61,10 @@ _POSITIONS = {
 _WANT_TEXT = frozenset(
     name
     for name in _POSITIONS
-    if "autocast" in name or "mesh" in name.lower() or "GradScaler" in name or name.endswith(("set_device_type", "fork_rng"))
+    if "autocast" in name
+    or "mesh" in name.lower()
+    or "GradScaler" in name
+    or name.endswith(("set_device_type", "fork_rng"))
 )
 _METHODS = {"to": 0, "to_empty": 0, "cuda": 0, "pin_memory": 0, "set_device": 0, "to_device": 0, "move_to": 0}
 _ASSERTIONS = frozenset("assertEqual assertNotEqual assertIn assertNotIn assertEquals".split())
@@ -174,7 +178,7 @@ class DeviceUses:
         if depth > _MAX_DEPTH:
             return Use(Role.UNKNOWN, parent, outer, "used too far away to follow")
         kind = type(parent)
-        if kind is ast.IfExp and node is not parent.test or kind in (ast.BoolOp, ast.NamedExpr, ast.Starred):
+        if (kind is ast.IfExp and node is not parent.test) or kind in (ast.BoolOp, ast.NamedExpr, ast.Starred):
             if kind is ast.NamedExpr:
                 return self._assigned(parent.target, parent, outer, depth)
             return self._climb(parent, parent, depth + 1)
@@ -226,7 +230,9 @@ class DeviceUses:
         call = getattr(parent, "parent", None)
         if isinstance(call, ast.Call) and call.func is parent and parent.attr in ("format", "strip", "lower", "upper"):
             return self._climb(call, call, depth + 1)
-        return Use(Role.TEXT if parent.attr == "join" else Role.UNKNOWN, parent, outer, "a string method is called on it")
+        return Use(
+            Role.TEXT if parent.attr == "join" else Role.UNKNOWN, parent, outer, "a string method is called on it"
+        )
 
     def _assignment(self, node: ast.expr, parent: ast.Assign | ast.AnnAssign, outer: ast.expr, depth: int) -> Use:
         if isinstance(parent, ast.AnnAssign) and node is parent.annotation:
@@ -255,7 +261,12 @@ class DeviceUses:
             if uses:
                 best = _best(uses)
                 return Use(
-                    best.role, best.place, outer, f"assigned to {target.id}, {best.evidence}", best.sure, wants_text=True
+                    best.role,
+                    best.place,
+                    outer,
+                    f"assigned to {target.id}, {best.evidence}",
+                    best.sure,
+                    wants_text=True,
                 )
             return Use(Role.UNKNOWN, place, outer, f"assigned to {target.id}, whose use could not be followed")
         if isinstance(target, ast.Attribute):
@@ -334,7 +345,9 @@ class DeviceUses:
         return Use(Role.UNKNOWN, parent, outer, "a default")
 
     def _returned(self, parent: ast.Return, outer: ast.expr, depth: int) -> Use:
-        function = next((node for node in ancestors(parent) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+        function = next(
+            (node for node in ancestors(parent) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))), None
+        )
         if function is None:
             return Use(Role.UNKNOWN, parent, outer, "returned")
         evidence = f"returned by {function.name}"
@@ -383,28 +396,45 @@ class DeviceUses:
         if name in ("help", "metavar", "msg", "message", "reason", "title", "label", "description", "desc", "text"):
             return Use(Role.TEXT, keyword, outer, "text")
         if name == "map_location":
-            return Use(Role.MAP_LOCATION, keyword, outer, f"map_location of {callee}()", sure=qualname.startswith("torch."))
+            return Use(
+                Role.MAP_LOCATION, keyword, outer, f"map_location of {callee}()", sure=qualname.startswith("torch.")
+            )
         if name == "type" and qualname == "torch.device":
             return Use(Role.DEVICE, keyword, outer, "keyword type= of device()", sure=True, wants_text=True)
         if name == "accelerator":
-            return Use(Role.FRAMEWORK, keyword, outer, f"keyword accelerator= of {callee}(), which has names of its own")
+            return Use(
+                Role.FRAMEWORK, keyword, outer, f"keyword accelerator= of {callee}(), which has names of its own"
+            )
         torch_callee = qualname.startswith("torch.") and not qualname.startswith("torch.hub.")
         followed = self._parameter(call, None, name)
         if followed is not None and like_device(name):
-            return Use(Role.DEVICE, keyword, outer, f"keyword {name}= of {callee}()", sure=self._sure_parameter(followed, depth))
+            return Use(
+                Role.DEVICE,
+                keyword,
+                outer,
+                f"keyword {name}= of {callee}()",
+                sure=self._sure_parameter(followed, depth),
+            )
         if like_backend(name):
             return Use(Role.BACKEND, keyword, outer, f"keyword {name}= of {callee}()", sure=torch_callee)
         if like_device(name):
             method = isinstance(call.func, ast.Attribute) and call.func.attr in _DEVICE_KEYWORD_METHODS
             text = name in ("device_type", "device_types") or qualname in _WANT_TEXT
             return Use(
-                Role.DEVICE, keyword, outer, f"keyword {name}= of {callee}()", sure=torch_callee or method, wants_text=text
+                Role.DEVICE,
+                keyword,
+                outer,
+                f"keyword {name}= of {callee}()",
+                sure=torch_callee or method,
+                wants_text=text,
             )
         if followed is not None:
             uses = self._uses_of(followed, depth)
             if uses:
                 best = _best(uses)
-                return Use(best.role, best.place, outer, f"keyword {name}= of {callee}(), {best.evidence}", best.sure, True)
+                return Use(
+                    best.role, best.place, outer, f"keyword {name}= of {callee}(), {best.evidence}", best.sure, True
+                )
         return Use(Role.UNKNOWN, keyword, outer, f"keyword {name}= of {callee}()")
 
     def _sure_parameter(self, binding: Binding, depth: int) -> bool:
@@ -448,12 +478,17 @@ class DeviceUses:
         callee = _callee_text(call)
         if qualname == "torch.device" and isinstance(call.parent, ast.keyword) and call.parent.arg == "map_location":
             loader = call.parent.parent
-            torch_loader = isinstance(loader, ast.Call) and (self.module.qualname(loader.func) or "").startswith("torch.")
+            torch_loader = isinstance(loader, ast.Call) and (self.module.qualname(loader.func) or "").startswith(
+                "torch."
+            )
             return Use(Role.MAP_LOCATION, call.parent, call, "a device as map_location", sure=torch_loader)
         if index in _POSITIONS.get(qualname, ()):
             role = Role.MAP_LOCATION if qualname in ("torch.load", "torch.jit.load") else Role.DEVICE
             return Use(role, call, outer, f"argument of {callee}()", sure=True, wants_text=qualname in _WANT_TEXT)
-        if qualname in ("torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group"):
+        if qualname in (
+            "torch.distributed.init_process_group",
+            "torch.distributed.distributed_c10d.init_process_group",
+        ):
             if index == 0:
                 return Use(Role.BACKEND, call, outer, f"argument of {callee}()", sure=True, wants_text=True)
         if isinstance(function, ast.Name):
@@ -467,7 +502,9 @@ class DeviceUses:
                 return Use(Role.KEY, call, outer, "an attribute name")
             if function.id == "getattr" and index == 2 and isinstance(call.args[1], ast.Constant):
                 if like_device(str(call.args[1].value)):
-                    return Use(Role.OPTION, call, call, f"default of the attribute {call.args[1].value}", wants_text=True)
+                    return Use(
+                        Role.OPTION, call, call, f"default of the attribute {call.args[1].value}", wants_text=True
+                    )
                 return self._climb(call, outer, depth + 1)
         if qualname in _TEXT_NAMES or _raises(call):
             return Use(Role.TEXT, call, outer, "text")
@@ -479,7 +516,9 @@ class DeviceUses:
         if isinstance(function, ast.Attribute):
             method = function.attr
             if _METHODS.get(method) == index and not self.module.qualname(function.value):
-                return Use(Role.DEVICE, call, outer, f"argument of .{method}()", sure=method in ("to", "to_empty", "cuda"))
+                return Use(
+                    Role.DEVICE, call, outer, f"argument of .{method}()", sure=method in ("to", "to_empty", "cuda")
+                )
             if method in _STRING_TESTS:
                 sure = self.names_device(function.value)
                 return Use(Role.COMPARE, call, outer, f"argument of .{method}()", sure=sure)
@@ -504,7 +543,11 @@ class DeviceUses:
                 return Use(Role.BACKEND, call, outer, f"argument {followed.name} of {callee}()", wants_text=True)
             if like_device(followed.name):
                 return Use(
-                    Role.DEVICE, call, outer, f"argument {followed.name} of {callee}()", sure=self._sure_parameter(followed, depth)
+                    Role.DEVICE,
+                    call,
+                    outer,
+                    f"argument {followed.name} of {callee}()",
+                    sure=self._sure_parameter(followed, depth),
                 )
             uses = self._uses_of(followed, depth)
             if uses:
@@ -514,9 +557,13 @@ class DeviceUses:
 
     def _element(self, node: ast.expr, parent: ast.expr, outer: ast.expr, depth: int) -> Use:
         around = parent.parent
-        if isinstance(around, ast.Compare) and any(isinstance(operator, (ast.In, ast.NotIn)) for operator in around.ops):
+        if isinstance(around, ast.Compare) and any(
+            isinstance(operator, (ast.In, ast.NotIn)) for operator in around.ops
+        ):
             sure = self.names_device(around.left)
-            return Use(Role.CHOICES, parent, outer, "a closed list of device names" if sure else "a closed list", sure=sure)
+            return Use(
+                Role.CHOICES, parent, outer, "a closed list of device names" if sure else "a closed list", sure=sure
+            )
         if isinstance(around, ast.Subscript) and around.value is parent:
             return self._climb(around, around, depth + 1)
         if isinstance(around, ast.Assign):
@@ -530,13 +577,21 @@ class DeviceUses:
             option = _option_name(around.parent, "") if isinstance(around.parent, ast.Call) else None
             if around.arg == "choices" or (around.arg and like_device(around.arg)):
                 sure = option is not None and like_device(option)
-                return Use(Role.CHOICES, parent, outer, f"choices of the option {option}" if option else "a list of devices", sure=sure)
+                return Use(
+                    Role.CHOICES,
+                    parent,
+                    outer,
+                    f"choices of the option {option}" if option else "a list of devices",
+                    sure=sure,
+                )
         if isinstance(around, (ast.For, ast.comprehension)) and isinstance(around.target, ast.Name):
             if like_device(around.target.id):
                 return Use(Role.CHOICES, parent, outer, f"a list that {around.target.id} runs over")
         if isinstance(around, ast.Call) and isinstance(around.func, ast.Attribute):
             if around.func.attr == "startswith":
-                return Use(Role.COMPARE, around, outer, "argument of .startswith()", sure=self.names_device(around.func.value))
+                return Use(
+                    Role.COMPARE, around, outer, "argument of .startswith()", sure=self.names_device(around.func.value)
+                )
             if around.func.attr == "parametrize" and around.args and isinstance(around.args[0], ast.Constant):
                 if like_device(str(around.args[0].value)):
                     return Use(Role.CHOICES, parent, outer, "values of a parametrized device")

@@ -46,7 +46,12 @@ def _as_truth(test: ast.expr) -> ast.expr | None:
     """What ``True if x else False`` and ``bool(x)`` are the truth of."""
     if isinstance(test, ast.IfExp) and isinstance(test.body, ast.Constant) and isinstance(test.orelse, ast.Constant):
         return test.test if (test.body.value, test.orelse.value) == (True, False) else None
-    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "bool" and len(test.args) == 1:
+    if (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Name)
+        and test.func.id == "bool"
+        and len(test.args) == 1
+    ):
         return test.args[0]
     return None
 
@@ -119,9 +124,15 @@ class Guards:
             )
         if isinstance(node, ast.Name) and hasattr(node, "scope"):
             bindings = self.module.bindings(node)
-            values = [binding.value for binding in bindings if binding.kind is BindingKind.ASSIGN and binding.value is not None]
-            return bool(values) and len(values) == len(bindings) and any(
-                self._implies_available(value, depth + 1) for value in values
+            values = [
+                binding.value
+                for binding in bindings
+                if binding.kind is BindingKind.ASSIGN and binding.value is not None
+            ]
+            return (
+                bool(values)
+                and len(values) == len(bindings)
+                and any(self._implies_available(value, depth + 1) for value in values)
             )
         return False
 
@@ -146,17 +157,25 @@ class Guards:
         if not isinstance(owner, (ast.If, ast.IfExp)):
             return False
         top: ast.AST = owner
-        while isinstance(top.parent, type(top)) and top in (top.parent.orelse if isinstance(top, ast.If) else [top.parent.orelse]):
+        while isinstance(top.parent, type(top)) and top in (
+            top.parent.orelse if isinstance(top, ast.If) else [top.parent.orelse]
+        ):
             top = top.parent
         tests = []
         node: ast.AST | None = top
         while isinstance(node, (ast.If, ast.IfExp)):
             tests.append(node.test)
             rest = node.orelse
-            node = rest[0] if isinstance(rest, list) and len(rest) == 1 else rest if isinstance(rest, ast.expr) else None
+            node = (
+                rest[0] if isinstance(rest, list) and len(rest) == 1 else rest if isinstance(rest, ast.expr) else None
+            )
         for test in tests:
             for inner in ast.walk(test):
-                name = inner.attr if isinstance(inner, ast.Attribute) else getattr(inner, "id", getattr(inner, "value", ""))
+                name = (
+                    inner.attr
+                    if isinstance(inner, ast.Attribute)
+                    else getattr(inner, "id", getattr(inner, "value", ""))
+                )
                 if isinstance(name, str) and _OTHER_BACKENDS.search(name):
                     return True
         return False
@@ -169,13 +188,13 @@ class Guards:
             if test is not None and child is not test:
                 body = around.body if not isinstance(around, ast.Assert) else None
                 in_body = child is body or (isinstance(body, list) and child in body)
-                if any(
-                    truth and self.means_available(part) for part, truth in implied(test, in_body)
-                ):
+                if any(truth and self.means_available(part) for part, truth in implied(test, in_body)):
                     return True
             elif isinstance(around, ast.BoolOp) and isinstance(around.op, ast.And) and child in around.values:
                 before = around.values[: around.values.index(child)]
-                if any(truth and self.means_available(part) for value in before for part, truth in implied(value, True)):
+                if any(
+                    truth and self.means_available(part) for value in before for part, truth in implied(value, True)
+                ):
                     return True
             if isinstance(child, ast.stmt):
                 for earlier in block_of(child):
@@ -344,7 +363,9 @@ def _is_newer_torch(statement: ast.stmt) -> bool:
         module = statement.module or ""
         return module.partition(".")[0] == "torch" and not module.startswith("torch.cuda")
     if isinstance(statement, ast.Import):
-        return any(alias.name.startswith("torch.") and not alias.name.startswith("torch.cuda") for alias in statement.names)
+        return any(
+            alias.name.startswith("torch.") and not alias.name.startswith("torch.cuda") for alias in statement.names
+        )
     return False
 
 

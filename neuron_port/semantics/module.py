@@ -88,7 +88,7 @@ class Module:
         tree.inner = self.scope
         self.found = Collected(scopes=[self.scope])
         self._attribute_reads: dict[str, list[ast.Attribute]] | None = None
-        self._names: dict[int, tuple[str, ...]] = {}
+        self._names: dict[tuple[Scope, str], tuple[str, ...]] = {}
         self._lines: list[str] | None = None
         self._called: dict[str, list[ast.Call]] | None = None
         self._linked: list[ast.AST] = []
@@ -359,7 +359,12 @@ class Module:
             self.found.imports.append(binding)
 
     def _bind_target(
-        self, target: ast.expr, value: ast.expr | None, scope: Scope, kind: BindingKind, annotation: ast.expr | None = None
+        self,
+        target: ast.expr,
+        value: ast.expr | None,
+        scope: Scope,
+        kind: BindingKind,
+        annotation: ast.expr | None = None,
     ) -> None:
         if isinstance(target, ast.Name):
             scope.bind(Binding(target.id, kind, target, scope, value=value, annotation=annotation))
@@ -380,7 +385,10 @@ class Module:
 
     def _bind_assign(self, node: ast.Assign, scope: Scope) -> None:
         for target in node.targets:
-            self._bind_target(target, node.value, scope, BindingKind.ASSIGN)
+            if target.__class__ is ast.Name:
+                scope.bind(Binding(target.id, BindingKind.ASSIGN, target, scope, node.value))
+            else:
+                self._bind_target(target, node.value, scope, BindingKind.ASSIGN)
 
     def _bind_annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
         self._bind_target(node.target, node.value, scope, BindingKind.ASSIGN, node.annotation)
@@ -500,7 +508,7 @@ class Module:
             if isinstance(node, ast.Call):
                 return tuple(".".join([base, *reversed(suffix)]) for base in self._dynamic(node, depth))
             return ()
-        key = id(node)
+        key = node.scope, node.id
         bases = self._names.get(key)
         if bases is None:
             if depth > 8:
@@ -528,7 +536,9 @@ class Module:
                 if isinstance(binding.value, ast.Constant) and binding.value.value is None:
                     continue  # `apex = None` beside a guarded import
                 value = binding.value
-                resolved = self._resolve(value, depth + 1) if isinstance(value, (ast.Name, ast.Attribute, ast.Call)) else ()
+                resolved = (
+                    self._resolve(value, depth + 1) if isinstance(value, (ast.Name, ast.Attribute, ast.Call)) else ()
+                )
                 if not resolved:
                     return ()
                 names.extend(resolved)

@@ -81,7 +81,8 @@ class Receivers:
         """Whether the file imports torch in any way."""
         if self._torch is None:
             self._torch = any(
-                (binding.qualname or "").partition(".")[0] in ("torch", "torchvision", "transformers", "pytorch_lightning", "timm")
+                (binding.qualname or "").partition(".")[0]
+                in ("torch", "torchvision", "transformers", "pytorch_lightning", "timm")
                 for binding in self.module.found.imports
             ) or any(module.partition(".")[0] == "torch" for _, module in self.module.found.stars)
         return self._torch
@@ -92,7 +93,9 @@ class Receivers:
         if known is None:
             known = self._value(node, 0)
             if known.kind == "unknown" and self.torch_file and known.grade < Grade.FILE:
-                known = Evidence("unknown", Grade.FILE, "the file imports torch, nothing else says what the receiver is")
+                known = Evidence(
+                    "unknown", Grade.FILE, "the file imports torch, nothing else says what the receiver is"
+                )
             self._known[id(node)] = known
         return known
 
@@ -199,7 +202,10 @@ class Receivers:
     def _looped(self, iterable: ast.expr, depth: int) -> Evidence:
         if isinstance(iterable, ast.Call):
             name = iterable.func.id if isinstance(iterable.func, ast.Name) else getattr(iterable.func, "attr", "")
-            if name in ("enumerate", "tqdm", "trange", "iter", "islice", "track", "zip", "log_every", "progress_bar") and iterable.args:
+            if (
+                name in ("enumerate", "tqdm", "trange", "iter", "islice", "track", "zip", "log_every", "progress_bar")
+                and iterable.args
+            ):
                 return self._looped(iterable.args[0], depth)
             if name in ("parameters", "buffers"):
                 return Evidence("tensor", Grade.FLOW, f"runs over .{name}()")
@@ -284,7 +290,8 @@ class Receivers:
                 if declared is not None:
                     return declared
         stores = [
-            value for target, value in self.module.found.stores.get(node.attr, ())
+            value
+            for target, value in self.module.found.stores.get(node.attr, ())
             if value is not None and same_chain(target, node)
         ]
         for value in stores:
@@ -315,7 +322,9 @@ class Receivers:
                 if binding.annotation is not None and binding.kind is BindingKind.FUNCTION:
                     evidence = self._annotation(binding.annotation)
                     if evidence is not None:
-                        return Evidence(evidence.kind, Grade.ANNOTATION, f"returned by {function.id}(), {evidence.text}")
+                        return Evidence(
+                            evidence.kind, Grade.ANNOTATION, f"returned by {function.id}(), {evidence.text}"
+                        )
             called = self._value(function, depth + 1)
             if called.kind == "module":
                 return Evidence("tensor", Grade.FLOW, "the output of a module")
@@ -324,20 +333,39 @@ class Receivers:
             return _UNKNOWN
         if isinstance(function, ast.Attribute):
             inner = self._value(function.value, depth + 1)
-            if function.attr in ("cuda", "cpu", "to", "float", "half", "double", "bfloat16", "eval", "train", "type", "neuron", "xpu"):
+            if function.attr in (
+                "cuda",
+                "cpu",
+                "to",
+                "float",
+                "half",
+                "double",
+                "bfloat16",
+                "eval",
+                "train",
+                "type",
+                "neuron",
+                "xpu",
+            ):
                 return inner
             if inner.kind == "tensor" and function.attr not in _TENSOR_LEAVES:
                 return Evidence("tensor", inner.grade, inner.text)
             if inner.kind == "module":
                 if function.attr in ("requires_grad_", "apply", "share_memory"):
                     return inner
-                return Evidence("tensor", Grade.FLOW, "the result of a module's method") if function.attr == "forward" else _UNKNOWN
+                return (
+                    Evidence("tensor", Grade.FLOW, "the result of a module's method")
+                    if function.attr == "forward"
+                    else _UNKNOWN
+                )
             if function.attr in ("parameters",):
                 return Evidence("batch", Grade.FLOW, "parameters")
             if function.attr in _FROM_PRETRAINED:
                 owner = (self.module.qualname(function.value) or "").rpartition(".")
                 if owner[0].partition(".")[0] in ("transformers", "diffusers", "peft", "sentence_transformers"):
-                    if not owner[2].endswith(("Tokenizer", "Processor", "Config", "Extractor", "TokenizerFast", "Scheduler")):
+                    if not owner[2].endswith(
+                        ("Tokenizer", "Processor", "Config", "Extractor", "TokenizerFast", "Scheduler")
+                    ):
                         return Evidence("module", Grade.CONSTRUCTOR, f"made by {owner[2]}.{function.attr}()")
             called = self._value(function, depth + 1) if isinstance(function.value, ast.Name) else _UNKNOWN
             if called.kind == "module" and called.grade >= Grade.FLOW:
@@ -369,7 +397,12 @@ class Receivers:
         if qualname == "torch.compile":
             return Evidence("module", Grade.CONSTRUCTOR, "made by torch.compile()")
         head, _, last = qualname.rpartition(".")
-        if head == "torch" and qualname not in _NOT_TENSORS and last[:1].islower() and not last.startswith(("is_", "set_", "get_")):
+        if (
+            head == "torch"
+            and qualname not in _NOT_TENSORS
+            and last[:1].islower()
+            and not last.startswith(("is_", "set_", "get_"))
+        ):
             return Evidence("tensor", Grade.CONSTRUCTOR, f"made by {qualname}()")
         if head == "torch.cuda" and last.endswith("Tensor"):
             return Evidence("tensor", Grade.CONSTRUCTOR, f"made by {qualname}()")
@@ -408,6 +441,6 @@ class Receivers:
 
 _MODULE_BASES = frozenset("Module LightningModule PreTrainedModel ModelMixin Sequential ModuleList".split())
 _FROM_PRETRAINED = frozenset({"from_pretrained", "from_config", "from_single_file"})
-_TENSOR_LEAVES = frozenset("item tolist numpy size dim numel shape stride data_ptr element_size get_device is_contiguous type_as".split()) - {
-    "type_as"
-}
+_TENSOR_LEAVES = frozenset(
+    "item tolist numpy size dim numel shape stride data_ptr element_size get_device is_contiguous type_as".split()
+) - {"type_as"}

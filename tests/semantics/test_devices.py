@@ -28,7 +28,12 @@ def use(source: str, number: int = 0):
         ("import torch\ntorch.load(f, map_location='cuda')", Role.MAP_LOCATION, True, "map_location of load()"),
         ("import torch\ntorch.load(f, 'cuda')", Role.MAP_LOCATION, True, "argument of load()"),
         ("def f(device='cuda'): pass", Role.OPTION, False, "default of the parameter device"),
-        ("def f(where='cuda'):\n    x.to(where)", Role.OPTION, False, "default of the parameter where, argument of .to()"),
+        (
+            "def f(where='cuda'):\n    x.to(where)",
+            Role.OPTION,
+            False,
+            "default of the parameter where, argument of .to()",
+        ),
         ("p.add_argument('--device', default='cuda')", Role.OPTION, False, "default of the option --device"),
         ("import os\nos.environ.get('DEVICE', 'cuda')", Role.OPTION, False, "default of the variable DEVICE"),
         ("getattr(args, 'device', 'cuda')", Role.OPTION, False, "default of the attribute device"),
@@ -60,7 +65,12 @@ def use(source: str, number: int = 0):
         ("x.to('cuda:{}'.format(i))", Role.DEVICE, True, "argument of .to()"),
         ("x.to('cuda:' + str(i))", Role.DEVICE, True, "argument of .to()"),
         ("x.to(f'cuda:{i}')", Role.DEVICE, True, "argument of .to()"),
-        ("import torch.distributed as dist\ndist.init_process_group('nccl')", Role.BACKEND, True, "argument of init_process_group()"),
+        (
+            "import torch.distributed as dist\ndist.init_process_group('nccl')",
+            Role.BACKEND,
+            True,
+            "argument of init_process_group()",
+        ),
         ("backend = 'nccl'", Role.BACKEND, False, "assigned to backend"),
     ],
 )
@@ -83,7 +93,10 @@ def test_a_recursive_definition_ends() -> None:
     assert use("where = 'cuda'\nwhere = where or 'cuda'").role is Role.UNKNOWN
 
 
-@pytest.mark.parametrize("name", ["device", "DEVICE", "dev", "main_device", "torch_device", "--device", "map_location", "device_type", "devices"])
+@pytest.mark.parametrize(
+    "name",
+    ["device", "DEVICE", "dev", "main_device", "torch_device", "--device", "map_location", "device_type", "devices"],
+)
 def test_names_of_devices(name: str) -> None:
     assert like_device(name)
 

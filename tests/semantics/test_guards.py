@@ -13,7 +13,9 @@ from tests.semantics.build import module
 def marked(source: str) -> tuple[Guards, ast.AST]:
     """The guards of a source text and the call ``here()`` in it."""
     model = module(source)
-    call = next(node for node in ast.walk(model.tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "here")
+    call = next(
+        node for node in ast.walk(model.tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "here"
+    )
     return Guards(model), call
 
 
@@ -80,7 +82,10 @@ def region(source: str) -> list[str]:
         ("if torch.cuda.is_available() and a():\n    b()", ["a()", "b()"]),
         ("if torch.cuda.is_available() or a():\n    b()", []),
         ("use = torch.cuda.is_available()\nif use:\n    a()\nif use and x:\n    b()", ["a()", "x", "b()"]),
-        ("class A:\n    def f(self):\n        self.gpu = torch.cuda.is_available()\n    def g(self):\n        if self.gpu:\n            a()", ["a()"]),
+        (
+            "class A:\n    def f(self):\n        self.gpu = torch.cuda.is_available()\n    def g(self):\n        if self.gpu:\n            a()",
+            ["a()"],
+        ),
         ("print(torch.cuda.is_available())", []),
     ],
 )

@@ -1,0 +1,173 @@
+"""Comparisons with a CUDA device.
+
+if device.type == "cuda":                  ->  if device.type == "neuron":       | device.type in ("cuda", "neuron")
+if str(device).startswith("cuda"):         ->  if str(device).startswith("neuron"):
+if x.device == torch.device("cuda:0"):     ->  if x.device.type == "neuron":
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.cuda_code import cuda_code
+from neuron_port.codemods.device_spelling import DeviceString, device_string, held, respell
+from neuron_port.codemods.device_undecided import undecided
+from neuron_port.edits.operations import Operation, Replace, SetStringPrefix
+from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.devices import Role, Use, literal_text, option_name
+from neuron_port.semantics.guards import same_chain
+from neuron_port.semantics.module import ancestors, enclosing_function
+from neuron_port.semantics.scopes import BindingKind
+
+
+def compare(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    """Report a comparison with a device string."""
+    place = use.place
+    if all(around is not place for around in ancestors(string.literal)):
+        yield from undecided(site, string, use)  # it gets there through a variable
+        return
+    if id(place) in site.context.claimed:
+        return
+    site.context.claimed.add(id(place))
+    region, _, _ = site.context.guards.region(place) if isinstance(place, ast.expr) else ([], None, True)
+    message = 'a test for the device "cuda" is never true on Neuron, so the branch behind it is skipped without a word'
+    if not use.sure:
+        yield site.report(
+            'something is compared with "cuda"; if it is a device, the test is never true on Neuron',
+            code="NP107",
+            node=place if isinstance(place, ast.expr) else site.node,
+            severity=Severity.INFO,
+            applicability=Applicability.MANUAL,
+            evidence=use.evidence,
+        )
+        return
+    foreign = cuda_code([place, *region])
+    if foreign is not None:
+        yield site.report(
+            f"the branch calls {foreign}, which looks like CUDA-only code, and is never taken on Neuron; it is left alone",
+            code="NP122",
+            node=place,
+            applicability=Applicability.MANUAL,
+            evidence=use.evidence,
+        )
+        return
+    sources, known = _sources(site, place, string)
+    if site.context.portable or _parametrized(place, string):
+        operations = _widened(place, string)
+    elif (sources and known) or string.plain:
+        operations = respell(site.module, string)[0]
+    else:
+        operations = (SetStringPrefix(string.literal, "cuda", "neuron"),)  # a tensor's device has an index
+    yield site.report(
+        message,
+        code="NP107",
+        node=place,
+        applicability=Applicability.SAFE if sources and known else Applicability.UNSAFE,
+        operations=operations,
+        evidence=f"follows the device chosen on line {sources[0].lineno}" if sources and known else use.evidence,
+        region=[*region, *site.context.guards.flag_region(place)],
+        follows=sources,
+    )
+
+
+def _parametrized(place: ast.AST, string: DeviceString) -> bool:
+    """Whether the compared name runs over a list of a test's parameters, which keeps its ``"cuda"``."""
+    if not isinstance(place, ast.Compare) or not string.plain:
+        return False
+    other = place.comparators[0] if place.left is string.literal else place.left
+    function = enclosing_function(place)
+    if not isinstance(other, ast.Name) or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    return any("parametrize" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def _option_default(site: Site, name: str) -> list[ast.expr]:
+    """The default of the command-line option that ``args.<name>`` reads."""
+    found = []
+    for literal in site.module.found.strings:
+        use = site.context.devices.use(literal)
+        if use.role is Role.OPTION and isinstance(use.place, ast.keyword) and device_string(literal) is not None:
+            option = option_name(use.place.parent)
+            if option is not None and option.lstrip("-").replace("-", "_") == name:
+                found.append(literal)
+    return found
+
+
+def _sources(site: Site, place: ast.AST, string: DeviceString) -> tuple[list[ast.expr], bool]:
+    """The device strings of this file that the compared variable can hold, and whether they are all that it can hold."""
+    if not isinstance(place, ast.Compare) or len(place.ops) != 1:
+        return [], False
+    other = place.comparators[0] if place.left is string.literal else place.left
+    if isinstance(other, ast.Attribute) and other.attr == "type":
+        other = other.value
+    if isinstance(other, ast.Name):
+        values = [
+            binding.value if binding.kind is BindingKind.ASSIGN else None for binding in site.module.bindings(other)
+        ]
+    elif isinstance(other, ast.Attribute):
+        options = _option_default(site, other.attr)
+        if options:
+            return options, True
+        stores = site.module.found.stores.get(other.attr, ())
+        values = [value for target, value in stores if same_chain(target, other)]
+    else:
+        return [], False
+    literals = [held(value) if value is not None else [] for value in values]
+    found = [literal for group in literals for literal in group if device_string(literal) is not None]
+    return found, bool(literals) and all(literals)
+
+
+def _widened(place: ast.AST, string: DeviceString) -> tuple[Operation, ...]:
+    """Portable code keeps the CUDA branch and lets neuron take it too."""
+    if not string.plain:
+        return ()
+    if isinstance(place, ast.Call):
+        alone = string.literal in place.args
+        tail = literal_text(string.literal).removeprefix("cuda")
+        pair = f'("cuda{tail}", "neuron{tail}")'
+        return (Replace(string.literal, pair),) if alone and place.func.attr == "startswith" else ()
+    if not isinstance(place, ast.Compare) or len(place.ops) != 1:
+        return ()
+    other = place.comparators[0] if place.left is string.literal else place.left
+    operator = place.ops[0]
+    if isinstance(operator, ast.Eq):
+        return (Replace(place, '{other} in ("cuda", "neuron")', {"other": other}),)
+    if isinstance(operator, ast.NotEq):
+        return (Replace(place, '{other} not in ("cuda", "neuron")', {"other": other}),)
+    if isinstance(operator, ast.In) and place.left is string.literal:
+        tail = literal_text(string.literal).removeprefix("cuda")
+        pair = f'("cuda{tail}", "neuron{tail}")'
+        return (Replace(place, f"any(name in {{other}} for name in {pair})", {"other": other}),)
+    return ()
+
+
+def compared_device(site: Site, use: Use) -> ast.Compare | None:
+    """``x.device == torch.device("cuda:0")``."""
+    call = use.place
+    if isinstance(call, ast.Call) and site.module.qualname(call.func) == "torch.device":
+        parent = call.parent
+        if isinstance(parent, ast.Compare) and len(parent.ops) == 1 and isinstance(parent.ops[0], (ast.Eq, ast.NotEq)):
+            return parent
+    return None
+
+
+def device_comparison(site: Site, string: DeviceString, use: Use) -> Report:
+    """Report a comparison of devices."""
+    compare = use.place.parent
+    other = compare.comparators[0] if compare.left is use.place else compare.left
+    sign = "==" if isinstance(compare.ops[0], ast.Eq) else "!="
+    if site.context.portable:
+        test = f'{{other}}.type {"in" if sign == "==" else "not in"} ("cuda", "neuron")'
+    else:
+        test = f'{{other}}.type {sign} "neuron"'
+    return site.report(
+        "a device with an index never equals one without, and a tensor's device has one: compare the types",
+        code="NP107",
+        node=compare,
+        applicability=Applicability.UNSAFE,
+        operations=[Replace(compare, test, {"other": other})],
+        evidence=use.evidence,
+        region=site.context.guards.region(compare)[0],
+    )
