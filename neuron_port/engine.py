@@ -13,7 +13,7 @@ from neuron_port.codemods.linking import link
 from neuron_port.codemods.tidy import tidy
 from neuron_port.config import Settings, selector_matches
 from neuron_port.edits.comments import drops_comment
-from neuron_port.edits.operations import InsertComment, Operation, RemoveImport
+from neuron_port.edits.operations import InsertComment, Operation, RemoveImport, RemoveStatement, ReplaceStatement
 from neuron_port.findings import Applicability, Finding, Fix, Location, Severity
 from neuron_port.prefilter import Prefilter
 from neuron_port.rules.loader import RuleSet
@@ -218,7 +218,7 @@ class Engine:
     def _finding(self, report: Report, filename: str, lines: Lines) -> Finding:
         start, end = lines.span(report.node)
         rule = report.rule
-        fix = Fix(report.applicability, _first_sentence(rule.fix)) if report.operations else None
+        fix = Fix(report.applicability, _fix_message(report)) if report.operations else None
         return Finding(
             code=rule.code,
             name=rule.name,
@@ -347,6 +347,16 @@ class Engine:
 def rule_url(code: str) -> str:
     """The address of a rule's page, relative to the documentation root."""
     return f"docs/rules/{code}.md"
+
+
+def _fix_message(report: Report) -> str:
+    """What the fix writes: seen from its operations where they say it, else the rule's first sentence."""
+    if all(isinstance(operation, RemoveStatement) for operation in report.operations):
+        return "The statement is removed."
+    written = next((item for item in report.operations if isinstance(item, ReplaceStatement) and not item.holes), None)
+    if written is not None:
+        return f"The statement becomes {'; '.join(written.template.splitlines())}"
+    return _first_sentence(report.rule.fix)
 
 
 def _first_sentence(text: str) -> str:

@@ -51,10 +51,11 @@ def compare(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
             node=place,
             applicability=Applicability.MANUAL,
             evidence=use.evidence,
+            region=region,
         )
         return
     sources, known = _sources(site, place, string)
-    if site.context.portable or _parametrized(place, string):
+    if site.context.portable or _parametrized(place, string) or _from_option(site, sources):
         operations = _widened(place, string)
     elif (sources and known) or string.plain:
         operations = respell(site.module, string)[0]
@@ -83,13 +84,20 @@ def _parametrized(place: ast.AST, string: DeviceString) -> bool:
     return any("parametrize" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
+def _from_option(site: Site, sources: list[ast.expr]) -> bool:
+    """Whether the value comes from the command line, where old launch lines still say cuda."""
+    return any(site.context.devices.use(literal).role in (Role.OPTION, Role.CHOICES) for literal in sources)
+
+
 def _option_default(site: Site, name: str) -> list[ast.expr]:
-    """The default of the command-line option that ``args.<name>`` reads."""
+    """The default and the choices of the command-line option that ``args.<name>`` reads."""
     found = []
     for literal in site.module.found.strings:
         use = site.context.devices.use(literal)
-        if use.role is Role.OPTION and isinstance(use.place, ast.keyword) and device_string(literal) is not None:
-            option = option_name(use.place.parent)
+        keyword = use.place if use.role is Role.OPTION else getattr(use.place, "parent", None)
+        listed = use.role is Role.CHOICES and isinstance(keyword, ast.keyword)
+        if (use.role is Role.OPTION or listed) and isinstance(keyword, ast.keyword) and device_string(literal) is not None:
+            option = option_name(keyword.parent)
             if option is not None and option.lstrip("-").replace("-", "_") == name:
                 found.append(literal)
     return found

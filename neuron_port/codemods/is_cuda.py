@@ -43,6 +43,7 @@ def inspect(site: Site) -> Iterator[Report]:
             code="NP122",
             applicability=Applicability.MANUAL,
             evidence=evidence.text,
+            region=region,
         )
         return
     yield site.report(

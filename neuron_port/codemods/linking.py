@@ -33,7 +33,10 @@ _QUESTIONS = frozenset({"NP120", "NP123", "NP130", "NP133", "NP140", "NP141"})
 def link(context: Context, reports: list[Report]) -> None:
     """Lower or complete the reports of one module in place."""
     for report in reports:
-        if report.region:
+        if report.region and report.rule.code == "NP122":
+            _never_reached(members(report, reports))
+            report.region = ()
+        elif report.region:
             _link_region(context, report, reports)
     _settle(reports)
     for report in reports:
@@ -78,6 +81,17 @@ def _link_region(context: Context, report: Report, reports: list[Report]) -> Non
                 other.leave("it stays with its guard")
 
 
+def _names(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+    """The names that ``nodes`` set, and those that they read."""
+    stored: set[str] = set()
+    read: set[str] = set()
+    for top in nodes:
+        for node in ast.walk(top):
+            if isinstance(node, ast.Name):
+                (read if isinstance(node.ctx, ast.Load) else stored).add(node.id)
+    return stored, read
+
+
 def _fixable(report: Report) -> bool:
     return bool(report.operations) or (report.use is not None and report.applicability > Applicability.MANUAL)
 
@@ -94,9 +108,13 @@ def _only_cuda(context: Context, report: Report, guarded: list[Report]) -> None:
     report.severity = rule.severity
     report.message = f"this branch holds CUDA-only code ({codes}) and is never taken on Neuron; it is left alone"
     report.leave()
-    for other in guarded:
-        other.severity = Severity.INFO
-        other.leave("never reached on Neuron")
+    _never_reached(guarded)
+
+
+def _never_reached(reports: list[Report]) -> None:
+    for report in reports:
+        report.severity = Severity.INFO
+        report.leave("never reached on Neuron")
 
 
 def _settle(reports: list[Report]) -> None:
@@ -117,6 +135,11 @@ def _settle(reports: list[Report]) -> None:
             ):
                 parent[root(id(other))] = root(id(report))
     guards = [report for report in reports if report.region and report.operations]
+    names = [(report, *_names(report.region)) for report in guards]
+    for report, stored, _ in names:
+        for other, _, read in names:
+            if other is not report and stored & read:
+                parent[root(id(other))] = root(id(report))  # one branch uses what the other one sets
     for report in guards:
         for other in members(report, reports):
             if other.severity > Severity.INFO or other.operations:
