@@ -380,7 +380,7 @@ def test_a_file_that_grows_bad_between_check_and_fix_is_left(folder: Path) -> No
 
 # -- interruptions ----------------------------------------------------------------------------------------------------
 
-BUSY_FILES = 120
+BUSY_FILES = 60
 
 
 @pytest.fixture(scope="module")
@@ -424,7 +424,6 @@ def start_fix(busy: Path) -> Iterator[subprocess.Popen[str]]:
         "fix",
         "--apply",
         "--unsafe-fixes",
-        "--no-cache",
         "--jobs",
         "2",
         ".",
@@ -438,11 +437,12 @@ def start_fix(busy: Path) -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
-def wait_for_first_change(folder: Path, text: bytes) -> None:
+def wait_for_first_change(process: subprocess.Popen[str], folder: Path, text: bytes) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if any(path.stat().st_size != len(text) for path in folder.glob("*.py")):
             return
+        assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     raise AssertionError("no file was fixed within a minute")
 
@@ -450,7 +450,7 @@ def wait_for_first_change(folder: Path, text: bytes) -> None:
 def test_ctrl_c_leaves_every_file_whole(
     busy: Path, busy_text: bytes, busy_after: bytes, start_fix: subprocess.Popen[str]
 ) -> None:
-    wait_for_first_change(busy, busy_text)
+    wait_for_first_change(start_fix, busy, busy_text)
     os.killpg(start_fix.pid, signal.SIGINT)
     _, errors = start_fix.communicate(timeout=60)
     assert start_fix.returncode == 130
@@ -463,7 +463,7 @@ def test_ctrl_c_leaves_every_file_whole(
 def test_sigterm_leaves_every_file_whole(
     busy: Path, busy_text: bytes, busy_after: bytes, start_fix: subprocess.Popen[str]
 ) -> None:
-    wait_for_first_change(busy, busy_text)
+    wait_for_first_change(start_fix, busy, busy_text)
     os.killpg(start_fix.pid, signal.SIGTERM)
     start_fix.communicate(timeout=60)
     assert start_fix.returncode != 0
@@ -480,7 +480,7 @@ def children(parent: int) -> list[int]:
 def test_a_killed_worker_does_not_hang_the_run(
     busy: Path, busy_text: bytes, busy_after: bytes, start_fix: subprocess.Popen[str]
 ) -> None:
-    wait_for_first_change(busy, busy_text)
+    wait_for_first_change(start_fix, busy, busy_text)
     workers = children(start_fix.pid)
     assert workers
     os.kill(workers[0], signal.SIGKILL)

@@ -75,10 +75,7 @@ def _is_module_name(context: Context, node: ast.expr) -> bool:
 def _import_sites(context: Context, rules: RuleSet) -> Iterator[Site]:
     for binding in context.module.found.imports:
         alias = binding.node
-        if isinstance(binding.statement, ast.Import):
-            qualname = alias.name
-        else:
-            qualname = binding.qualname or ""
+        qualname = alias.name if isinstance(binding.statement, ast.Import) else binding.qualname or ""
         matched = rules.row(qualname)
         if matched is not None and _belongs_to_platform(*matched, qualname):
             yield Site(context, matched[0], alias, "import", matched[1], qualname, binding)

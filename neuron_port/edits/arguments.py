@@ -11,6 +11,7 @@ import libcst as cst
 
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.fragments import Fragments
+from neuron_port.edits.nesting import refuse_deep
 
 _NAME = re.compile(r"\w+")
 
@@ -52,6 +53,7 @@ class Arguments:
     """
 
     def __init__(self, code: str, call: ast.Call, fragments: Fragments) -> None:
+        refuse_deep(call)
         node = fragments.expression(code, cst.Call)
         arguments = sorted([*call.args, *call.keywords], key=lambda each: (each.lineno, each.col_offset))
         if len(arguments) != len(node.args):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from neuron_port.edits import strings, templates
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.fitting import fitted, in_f_string
+from neuron_port.edits.nesting import refuse_deep
 from neuron_port.edits.operations import (
     AddElement,
     DropArgument,
@@ -99,6 +100,7 @@ class Expressions:
             code = self._with_arguments(code, node, arguments)
         elements = [operation.code for operation in operations if isinstance(operation, AddElement)]
         if elements:
+            refuse_deep(node)
             code = self._with_elements(code, elements)
         for operation in operations:
             match operation:

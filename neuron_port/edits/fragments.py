@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -12,9 +11,6 @@ from neuron_port.edits.commas import CommaList
 from neuron_port.edits.errors import WriteError
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
-# What nests in libcst without nesting in ``ast``; where it nests too deeply, the stack of the process overflows.
-_NESTING = re.compile(r"\b(?:and|or|for)\b")
-_DEEPEST = 2000
 _NO_SPACE = cst.SimpleWhitespace("")
 
 
@@ -70,8 +66,6 @@ class Fragments:
         return CommaList(before, items, gaps, self.newline)
 
     def _parsed(self, code: str) -> cst.Module:
-        if sum(1 for _ in _NESTING.finditer(code)) > _DEEPEST:
-            raise WriteError(f"too much for libcst: {_short(code)}")
         config = cst.PartialParserConfig(default_newline=self.newline)
         try:
             module = cst.parse_module(code, config=config)

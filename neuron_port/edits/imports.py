@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from neuron_port.edits.errors import WriteError
+from neuron_port.edits.nesting import refuse_deep
 from neuron_port.edits.statements import Outcome
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def rewritten(statement: Import, changes: ImportChanges, code: str, newline: str
     Raises:
         WriteError: libcst cannot take the statement apart, or a local name cannot stay as it is.
     """
+    refuse_deep(statement)
     if isinstance(statement, ast.Import):
         names = [None if id(alias) in changes.removed else _module_name(alias, changes) for alias in statement.names]
         return Outcome(_relisted(code, names, changes.added, newline))

@@ -84,6 +84,8 @@ def level_of(code: str) -> Level:
     Raises:
         WriteError: ``code`` is no expression.
     """
+    if not code or code.isspace():
+        raise WriteError("an expression without text")
     try:
         node = ast.parse(f"({code}\n)", mode="eval").body
     except (SyntaxError, ValueError, RecursionError) as error:

@@ -9,6 +9,7 @@ from neuron_port.edits.blocks import block_indent
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.indents import reindented
 from neuron_port.edits.lines import Lines
+from neuron_port.edits.nesting import refuse_deep
 from neuron_port.edits.places import Places
 from neuron_port.edits.splices import Splice
 from neuron_port.edits.statements import Source
@@ -44,6 +45,8 @@ def _shortened(statement: With, removed: set[int], colon: int, places: Places, s
 
     from neuron_port.edits.fragments import Fragments
 
+    for item in statement.items:
+        refuse_deep(item)
     fragments = Fragments(places.lines.newline)
     start = places.lines.span(statement)[0]
     header = source(start, colon)

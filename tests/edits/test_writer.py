@@ -14,7 +14,9 @@ from neuron_port.edits.operations import (
     GuardStatement,
     InsertArgument,
     InsertComment,
+    RemoveImport,
     RemoveStatement,
+    RemoveWithItem,
     Rename,
     Replace,
     ReplaceStatement,
@@ -181,20 +183,54 @@ def test_a_hole_from_another_statement(write):
     assert write("x = p or q\ny = a.b\n", make) == "x = r or q\ny = (r or q).c\n"
 
 
-@pytest.mark.parametrize("text", ["+".join(["a"] * 700), "a" + ".b" * 700, "a" + "()" * 700, "f(" + "-" * 90 + "a)"])
+LONG = {
+    "sum": "+".join(["a"] * 700),
+    "attributes": "a" + ".b" * 700,
+    "calls": "a" + "()" * 700,
+    "and": " and ".join(["a"] * 20000),
+    "or": " or ".join(["a"] * 700),
+    "for": "[x " + "for x in y " * 700 + "]",
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_long_chains(text):
-    try:
-        tree = ast.parse(f"x = q.r({text})\n")
-    except (RecursionError, MemoryError):
-        pytest.fail("the text must parse")
+    text = f"q.r({text})\n"
+    tree = ast.parse(text)
     call = tree.body[0].value
-    operations = [Rename(call.func, "s"), InsertArgument(call, "1", "k")]
-    writer = Writer(f"x = q.r({text})\n", tree)
-    try:
-        assert writer.apply(operations) == f"x = s({text}, k=1)\n"
-    except WriteError as error:
-        assert "libcst cannot parse" in str(error) or "does not parse" in str(error)
-    assert writer.apply(operations[:1]) == f"x = s({text})\n"
+    writer = Writer(text, tree)
+    assert writer.edits([Rename(call.func, "s")]) == (Edit("s", Location(1, 1), Location(1, 4)),)
+    assert writer.apply([GuardStatement(tree.body[0], "ok")]) == f"if ok:\n    {text}"
+    with pytest.raises(WriteError, match="nested too deeply"):
+        writer.apply([InsertArgument(call, "1", "k")])
+
+
+def test_long_chains_of_other_kinds():
+    text = f"import a{'.b' * 20000}, c\n[{' or '.join('d' * 20000)}]\nwith {'+'.join('e' * 700)}, f: ...\n"
+    tree = ast.parse(text)
+    writer = Writer(text, tree)
+    operations = [
+        RemoveImport(tree.body[0], tree.body[0].names[1]),
+        AddElement(tree.body[1].value, "1"),
+        RemoveWithItem(tree.body[2], tree.body[2].items[1]),
+    ]
+    for operation in operations:
+        with pytest.raises(WriteError, match="nested too deeply"):
+            writer.apply([operation])
+
+
+def test_a_long_chain_of_branches():
+    text = "if a: x.y()\n" + "elif a: x.y()\n" * 900
+    tree = ast.parse(text)
+    call = tree.body[0].body[0].value
+    writer = Writer(text, tree)
+    assert writer.apply([Rename(call.func, "z"), RequireImport("q")]) == "import q\n\n" + text.replace("x.y", "z", 1)
+
+
+def test_a_long_list_is_no_chain():
+    text = "f(" + ", ".join(["a.b"] * 1000) + ")\n"
+    tree = ast.parse(text)
+    assert Writer(text, tree).apply([InsertArgument(tree.body[0].value, "1")]) == text.replace("(", "(1, ")
 
 
 def test_what_libcst_refuses():
@@ -206,6 +242,8 @@ def test_what_libcst_refuses():
 
 def test_a_result_that_does_not_parse(code):
     found = code("x = a\n")
+    with pytest.raises(WriteError, match="without text"):
+        Writer(found.text, found.tree).apply([Rename(found.expr("a"), "")])
     with pytest.raises(WriteError, match="not an expression"):
         Writer(found.text, found.tree).apply([Rename(found.expr("a"), "1 +")])
     with pytest.raises(WriteError, match="does not parse"):
