@@ -8,7 +8,9 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+
+# As after an installation by pip: Python may keep the bytecode of what it imports.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 class CommandFailed(RuntimeError):
@@ -23,7 +25,6 @@ class Series:
     command: list[str]
     files: int
     size: int
-    cwd: Path | None = None
     allowed: tuple[int, ...] = (0,)
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
@@ -39,7 +40,7 @@ class Series:
             CommandFailed: the exit status is not one of the allowed ones.
         """
         start = time.perf_counter()
-        process = subprocess.Popen(self.command, cwd=self.cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        process = subprocess.Popen(self.command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         errors = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start

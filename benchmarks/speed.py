@@ -25,7 +25,7 @@ import venv
 from datetime import date
 from pathlib import Path
 
-from measure import Series, side_by_side, table
+from measure import ENVIRONMENT, Series, side_by_side, table
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT / ".corpus"
@@ -163,7 +163,8 @@ def measure_corpus(corpus: Path, runs: int, scratch: Path) -> list[dict[str, obj
     one = file_of_300_lines(files)
     cache = scratch / "cache"
     warm = check("--cache-dir", str(cache), str(corpus))
-    subprocess.run(warm, check=True, stdout=subprocess.DEVNULL)
+    # Fills the cache, and the bytecode of the tool.
+    subprocess.run(warm, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
     series = [
         Series("ruff UP,NPY", ruff(corpus), len(files), size),
         Series("ast.parse", [sys.executable, "-c", PARSE_ALL, str(corpus)], len(files), size),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,6 +29,9 @@ from neuron_port.suppressions import Suppressions
 
 # A fix can open the way for another one (a guard that moves with its body); it settles in a few rounds.
 _MAX_ROUNDS = 6
+# Characters of a message that a TODO comment repeats; explain has the rest.
+_COMMENT_WIDTH = 90
+_NOTEBOOK = "it is a notebook, and only Python files are read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ class Engine:
         """
         filename = str(path)
         try:
-            data = read_bytes(path)
+            data = _content(path)
             if not self._prefilter.wants(data):
                 return FileReport(path)
             source = decode(path, data)
@@ -114,7 +118,7 @@ class Engine:
         """Port one file in memory: fixes of ``level`` and better are applied. Nothing is written."""
         filename = str(path)
         try:
-            data = read_bytes(path)
+            data = _content(path)
             if not self._prefilter.wants(data):
                 return FileFix(path)
             source = decode(path, data)
@@ -331,9 +335,10 @@ class Engine:
         analysis = self._analyse(text, filename, ignored)
         operations: list[Operation] = []
         for report in analysis.reports:
-            if report.severity > Severity.INFO:
+            if report.severity > Severity.INFO and not report.operations:
+                note = textwrap.shorten(report.message, _COMMENT_WIDTH, placeholder=" ...")
                 place = statement(report.node)
-                operations.append(InsertComment(place, f"TODO(neuron-port): {report.rule.code} {report.message}"))
+                operations.append(InsertComment(place, f"TODO(neuron-port): {report.rule.code} {note}"))
         if not operations:
             return text
         try:
@@ -342,6 +347,12 @@ class Engine:
         except (WriteError, UnreadableFile):
             return text
         return changed
+
+
+def _content(path: Path) -> bytes:
+    if path.suffix == ".ipynb":
+        raise UnreadableFile(_NOTEBOOK)
+    return read_bytes(path)
 
 
 def rule_url(code: str) -> str:

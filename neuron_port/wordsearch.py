@@ -48,7 +48,7 @@ class WordSearch:
 
 
 def _sharing(letter: str, words: Iterable[bytes]) -> list[bytes]:
-    """The words with this letter, unless it is only their last one."""
+    # A word that only ends in it would have to be looked for at each of its places.
     return sorted(word for word in words if letter.encode() in word[:-1])
 
 

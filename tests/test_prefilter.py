@@ -64,7 +64,8 @@ def test_no_row_is_lost(rule: Rule) -> None:
         qualname = row.source.replace(".*", ".name")
         if ":" in qualname or "cuda" in qualname:
             continue  # every trigger set holds "cuda"
-        for statement, name in spellings(qualname):
+        star = [(f"from {row.source.removesuffix('.*')} import *", "x")] if row.source.endswith(".*") else []
+        for statement, name in (*spellings(qualname), *star):
             uses = [f"{name}({given})" for given in arguments(rule, row)]
             for use in (*uses, name, f"{name} = True", f"with {name}():\n    pass"):
                 source = f"{statement}\n\n{use}\n"

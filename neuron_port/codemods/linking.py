@@ -52,10 +52,14 @@ def link(context: Context, reports: list[Report]) -> None:
 def members(report: Report, reports: Iterable[Report]) -> list[Report]:
     """The reports inside the region that ``report`` guards."""
     inside = {id(node) for node in report.region}
+    # Most reports stand on other lines, which is seen at once; their ancestors need not be looked at.
+    first = min((node.lineno for node in report.region), default=0)
+    last = max((node.end_lineno for node in report.region), default=0)
     return [
         other
         for other in reports
         if other is not report
+        and first <= other.node.lineno <= last
         and (id(other.node) in inside or any(id(around) in inside for around in ancestors(other.node)))
     ]
 
@@ -66,6 +70,14 @@ def _link_region(context: Context, report: Report, reports: list[Report]) -> Non
     if counted and all(other.cuda_only for other in counted):
         _only_cuda(context, report, guarded)
         report.region = ()
+        return
+    if any(not _fixable(other) and _beside(other.node, report) for other in guarded):
+        # `torch.cuda.is_available() and torch.cuda.is_initialized()`: the rest of the condition stays false.
+        report.leave("another part of the condition still asks CUDA")
+        report.region = ()
+        for other in guarded:
+            if _fixable(other) and not other.region:
+                other.leave("it stays with its guard")
         return
     stuck = [
         other
@@ -94,6 +106,12 @@ def _names(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
 
 def _fixable(report: Report) -> bool:
     return bool(report.operations) or (report.use is not None and report.applicability > Applicability.MANUAL)
+
+
+def _beside(node: ast.AST, guard: Report) -> bool:
+    """Whether ``node`` is part of the same ``and`` as the guard."""
+    operands = [part for part in guard.region if isinstance(part, ast.expr) and isinstance(part.parent, ast.BoolOp)]
+    return any(part is node or part in ancestors(node) for part in operands)
 
 
 def _only_removed(report: Report) -> bool:

@@ -45,10 +45,22 @@ def inspect(site: Site) -> Iterator[Report]:
             )
         else:
             yield site.report(applicability=Applicability.MANUAL)
+    elif site.call is not None and _of_stream_call(site, site.call):
+        yield site.report(
+            f"{site.qualname} is handed to torch.cuda.stream, which has no port here", applicability=Applicability.MANUAL
+        )
     elif site.form == "annotation" and site.row.options.get("annotation") == "safe":
         yield from by_table(replace(site, row=replace(site.row, applicability=Applicability.SAFE)))
     else:
         yield from by_table(site)
+
+
+def _of_stream_call(site: Site, call: ast.Call) -> bool:
+    """``torch.cuda.stream(torch.cuda.Stream())`` that is no ``with`` item."""
+    outer = call.parent
+    if not isinstance(outer, ast.Call) or site.module.qualname(outer.func) != "torch.cuda.stream":
+        return False
+    return not isinstance(outer.parent, ast.withitem)
 
 
 def _is_stream(site: Site, node: ast.expr) -> bool:

@@ -126,24 +126,30 @@ def load_rules(extend: Sequence[Path] = ()) -> RuleSet:
 
 
 def _documents(files: Sequence[tuple[str, Path]]) -> list[tuple[str, dict[str, Any]]]:
-    """The parsed files; a JSON copy keyed by names, sizes and times saves parsing TOML at each start."""
+    """The parsed files; a JSON copy, good for the same sizes and times, saves parsing TOML at each start."""
     stamp = hashlib.sha256(__version__.encode())
+    place = hashlib.sha256()
     for filename, path in files:
         try:
             status = path.stat()
         except OSError as error:
             raise RuleError(f"{filename}: {error.strerror or error}") from None
         stamp.update(f"{filename}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
-    cached = _cache_folder() / f"rules-{stamp.hexdigest()[:32]}.json"
+        place.update(os.path.dirname(os.path.abspath(path)).encode("utf-8", "surrogateescape"))
+    # One for each set of folders: what no longer holds is written over.
+    cached = _cache_folder() / f"rules-{place.hexdigest()[:16]}.json"
     try:
-        return [(name, document) for name, document in json.loads(cached.read_bytes())]
-    except (OSError, ValueError):
+        found = json.loads(cached.read_bytes())
+        if found["stamp"] == stamp.hexdigest():
+            return [(name, document) for name, document in found["documents"]]
+    except (OSError, ValueError, LookupError, TypeError):
         pass
     documents = [(filename, _parse(filename, path)) for filename, path in files]
     try:
+        text = json.dumps({"stamp": stamp.hexdigest(), "documents": documents})
         cached.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=cached.parent, delete=False, encoding="utf-8") as handle:
-            json.dump(documents, handle)
+            handle.write(text)
         os.replace(handle.name, cached)
     except (OSError, TypeError):
         pass  # a read-only home, or a date in a user's file: the next start parses again

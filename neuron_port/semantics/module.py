@@ -90,6 +90,7 @@ class Module:
         self._attribute_reads: dict[str, list[ast.Attribute]] | None = None
         self._names: dict[tuple[Scope, str], tuple[str, ...]] = {}
         self._lines: list[str] | None = None
+        self._called_names: dict[tuple[str, ...], list[ast.Call]] = {}
         self._called: dict[str, list[ast.Call]] | None = None
         self._linked: list[ast.AST] = []
         self._pending: list[tuple[Scope, list[ast.AST]]] = []
@@ -464,13 +465,18 @@ class Module:
 
     def calls_to(self, *qualnames: str) -> list[ast.Call]:
         """The calls of everything that means one of these dotted names, in source order."""
+        known = self._called_names.get(qualnames)
+        if known is not None:
+            return known
         lasts = {qualname.rpartition(".")[2] for qualname in qualnames}
         calls = [call for last in lasts for call in self.calls_of(last)]
         # Another name can only be a plain one: an import under another name, or an assignment.
         for name, plain in self.found.calls.items():
             if name not in lasts:
                 calls += plain
-        return sorted((call for call in calls if self.qualname(call.func) in qualnames), key=_place)
+        found = sorted((call for call in calls if self.qualname(call.func) in qualnames), key=_place)
+        self._called_names[qualnames] = found
+        return found
 
     def quote(self, literal: ast.expr) -> str:
         """The quote character that a string literal is written with."""

@@ -13,6 +13,7 @@ is kept; a run that was interrupted goes on where it stopped.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import shutil
 import subprocess
 import sys
@@ -78,10 +79,14 @@ def fetch(name: str, corpus: Path = CORPUS) -> Path:
         KeyError: there is no such set.
     """
     target = corpus / name
-    for requirement in SETS[name]:
-        folder = target / requirement.replace("==", "-")
-        if not folder.is_dir():
-            _unpack(_wheel(requirement, corpus / "downloads"), folder)
+    corpus.mkdir(parents=True, exist_ok=True)
+    with open(corpus / "lock", "w") as lock:
+        # Test workers may ask for the same set at the same time.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for requirement in SETS[name]:
+            folder = target / requirement.replace("==", "-")
+            if not folder.is_dir():
+                _unpack(_wheel(requirement, corpus / "downloads"), folder)
     return target
 
 

@@ -26,6 +26,7 @@ What is exempt, and why
     foreign modules       ``.cuda(`` on a name that an import binds to something other than torch, and ``.is_cuda(``: a
                           tensor's ``is_cuda`` is no method
     files without torch   ``.cuda(`` and device strings in a file that never names torch: they may be anything
+    ported enumerations   ``CUDA = "cuda"`` in a file that has ``NEURON = "neuron"`` as well
     ported tables         a device string whose statement names "neuron" too: a list or table that knows Neuron already
     own attributes        ``self.is_cuda`` in a file that assigns ``self.is_cuda``
     paths                 string arguments of join, Path, open, listdir, glob, exists and ``/`` operands: text
@@ -151,12 +152,27 @@ def residue(text: str, findings: Iterable[dict]) -> list[Residue]:
     dead = [_rows(finding) for finding in findings if finding["code"] == "NP122"]
     begins = {finding["location"]["row"] for finding in findings}
     left = []
+    knows_neuron = any(_is_member(line, "neuron") for line in lines)
     for line in lines:
+        if knows_neuron and _is_member(line, "cuda"):
+            continue
         rows = range(line[0].row, line[-1].row + 1)
         if any(row in begins for row in rows) or any(rows.start <= end and start < rows.stop for start, end in dead):
             continue
         left += _occurrences(line, table)
     return left
+
+
+def _is_member(line: list[_Token], value: str) -> bool:
+    """``CUDA = "cuda"``, as in the body of an enumeration."""
+    return (
+        len(line) == 3
+        and line[0].kind == "name"
+        and line[0].text.isupper()
+        and line[1].text == "="
+        and line[2].kind == "string"
+        and line[2].text == value
+    )
 
 
 def _rows(finding: dict) -> tuple[int, int]:
