@@ -12,12 +12,18 @@ from neuron_port.sources.python import UnreadableFile, read, split_lines
 
 def lines_of_file(finding: Finding) -> Sequence[str]:
     """The lines of the file that a finding is in; nothing when it cannot be read. Findings should come file by file."""
-    return _lines(finding.filename)
+    try:
+        path = Path(finding.filename).absolute()
+        state = path.stat()
+    except OSError:
+        return ()
+    return _lines(path, (state.st_ino, state.st_size, state.st_mtime_ns))
 
 
 @lru_cache(maxsize=1)
-def _lines(filename: str) -> Sequence[str]:
+def _lines(path: Path, _state: tuple[int, int, int]) -> Sequence[str]:
+    """The lines of one file, kept while the file stays as it is."""
     try:
-        return split_lines(read(Path(filename)).text)
+        return split_lines(read(path).text)
     except UnreadableFile:
         return ()
