@@ -18,7 +18,17 @@ ENGINE = Engine(RULES, Settings())
 PREFILTER = Prefilter(RULES.triggers)
 FIXTURES = shipped_folder("fixtures")
 # What a call may be given so that a rule about its arguments has something to say.
-ARGUMENTS = ("", "x", '"cuda"', 'device="cuda"', "[0]", 'm, "CUDA"', "m, device_ids=[0]", "m, device_id=0", "device=device")
+ARGUMENTS = (
+    "",
+    "x",
+    '"cuda"',
+    'device="cuda"',
+    "[0]",
+    'm, "CUDA"',
+    "m, device_ids=[0]",
+    "m, device_id=0",
+    "device=device",
+)
 
 
 def wants(source: str, *triggers: str) -> bool:
@@ -62,8 +72,8 @@ def test_no_row_is_lost(rule: Rule) -> None:
     lost = []
     for row in rule.rows:
         qualname = row.source.replace(".*", ".name")
-        if ":" in qualname or "cuda" in qualname:
-            continue  # every trigger set holds "cuda"
+        if ":" in qualname or "cuda" in qualname.split("."):
+            continue  # no name, or one that holds the word which is looked for first of all
         star = [(f"from {row.source.removesuffix('.*')} import *", "x")] if row.source.endswith(".*") else []
         for statement, name in (*spellings(qualname), *star):
             uses = [f"{name}({given})" for given in arguments(rule, row)]
@@ -208,7 +218,7 @@ def test_text_is_no_code(source: str) -> None:
         "x = '#'; cuda",
         "x = '''\n'''; cuda",
         "x = f\"{d['#']}\"; cuda",
-        "x = '\"\"\"'\ncuda = '\"\"\"'",
+        'x = \'"""\'\ncuda = \'"""\'',
         "x = 'a\\\nb'; cuda",
         '"""never closed\ncuda',
     ],
@@ -240,7 +250,9 @@ def test_mistake(trigger: str, mistake: str) -> None:
     assert trigger_error(trigger) == mistake
 
 
-@pytest.mark.parametrize("trigger", ["cuda", "import k2", "env & NCCL_", "compile & /[.]compile/", "import a & b12 & /c/"])
+@pytest.mark.parametrize(
+    "trigger", ["cuda", "import k2", "env & NCCL_", "compile & /[.]compile/", "import a & b12 & /c/"]
+)
 def test_no_mistake(trigger: str) -> None:
     assert trigger_error(trigger) is None
 

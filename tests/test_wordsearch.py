@@ -37,8 +37,6 @@ def test_found_like_one_by_one() -> None:
     generator = random.Random(1)
     for _ in range(300):
         letters = generator.choice([b"ab", b"abc_", b"aetcv_-"])
-        words = [
-            bytes(generator.choices(letters, k=generator.randint(1, 6))) for _ in range(generator.randint(1, 30))
-        ]
+        words = [bytes(generator.choices(letters, k=generator.randint(1, 6))) for _ in range(generator.randint(1, 30))]
         data = bytes(generator.choices(letters, k=generator.randint(0, 60)))
         assert WordSearch(words).found(data) == naive(words, data), (words, data)
