@@ -12,6 +12,7 @@ from neuron_port.engine import Engine
 from neuron_port.prefilter import Prefilter, trigger_error
 from neuron_port.rules.loader import RuleError, load_rules, shipped_folder
 from neuron_port.rules.model import Row, Rule
+from tests.rules.own_rule import OWN_RULE
 
 RULES = load_rules()
 ENGINE = Engine(RULES, Settings())
@@ -257,22 +258,8 @@ def test_no_mistake(trigger: str) -> None:
     assert trigger_error(trigger) is None
 
 
-RULE = """
-code = "ACME001"
-name = "own-rule"
-family = "own"
-summary = "An own rule"
-why = "Because."
-fix = "So."
-severity = "warning"
-applicability = "manual"
-confidence = "documented"
-sources = [{ text = "here", checked = "2026-11-30" }]
-"""
-
-
 def test_rule_with_a_short_trigger_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "own.toml").write_text(RULE + 'triggers = ["to"]\n', encoding="utf-8")
+    (tmp_path / "own.toml").write_text(OWN_RULE + 'triggers = ["to"]\n', encoding="utf-8")
     with pytest.raises(RuleError, match="ACME001: trigger 'to': a word of less than 3 letters"):
         load_rules([tmp_path])
 
@@ -281,7 +268,7 @@ def test_triggers_of_an_own_rule(tmp_path: Path) -> None:
     rows = "".join(
         f'[[map]]\nfrom = "{name}"\n' for name in ("acme.device.pick", "acme.*", "torch.nn.Fold", "torch.special.*")
     )
-    (tmp_path / "own.toml").write_text(RULE + 'methods = ["to_gpu"]\n' + rows, encoding="utf-8")
+    (tmp_path / "own.toml").write_text(OWN_RULE + 'methods = ["to_gpu"]\n' + rows, encoding="utf-8")
     own = set(load_rules([tmp_path]).triggers) - set(RULES.triggers)
     assert own == {"import acme & device & pick", "import acme", "torch & Fold", "torch & special", "to_gpu"}
 

@@ -8,19 +8,9 @@ import pytest
 
 from neuron_port.rules import loader
 from neuron_port.rules.loader import RuleError, load_rules
+from tests.rules.own_rule import OWN_RULE
 
-RULE = """
-code = "ACME001"
-name = "own-rule"
-family = "own"
-summary = "An own rule"
-why = "Because."
-fix = "So."
-severity = "warning"
-applicability = "manual"
-confidence = "documented"
-sources = [{ text = "here", checked = "2026-11-30" }]
-
+RULE = f"""{OWN_RULE}
 [[map]]
 from = "acme.device"
 """
