@@ -128,6 +128,19 @@ class GuardStatement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class InsertStatement:
+    """Put the statements of a template before a statement, or after it; it may be a compound one, and it may go.
+
+    For the beginning of a block, anchor it at the first statement there. The template is written as in ``ReplaceStatement``.
+    """
+
+    node: ast.stmt
+    template: str
+    holes: Mapping[str, ast.expr] = field(default_factory=dict)
+    after: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RemoveWithItem:
     """Remove one item of a ``with``; when it was the only one, the body takes the place of the statement."""
 
@@ -172,6 +185,18 @@ class RequireImport:
     name: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RequireDefinition:
+    """Make sure that the module defines ``name`` at its top level; ``code`` is written once, behind the leading imports.
+
+    ``code`` is a function or a class from column 0 on, indented by four spaces. A module that binds the name already is
+    left as it is.
+    """
+
+    name: str
+    code: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class InsertComment:
     """Put ``# text`` on a line of its own above a statement, unless the same text stands there already."""
@@ -193,10 +218,12 @@ Operation = (
     | RemoveStatement
     | ReplaceStatement
     | GuardStatement
+    | InsertStatement
     | RemoveWithItem
     | RemoveDecorator
     | RetargetImport
     | RemoveImport
     | RequireImport
+    | RequireDefinition
     | InsertComment
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from neuron_port.edits import comments, imports, requirements, templates
+from neuron_port.edits import comments, definitions, imports, requirements, templates
 from neuron_port.edits.blocks import block_indent, unit
 from neuron_port.edits.decorators import without_decorator
 from neuron_port.edits.errors import WriteError
@@ -16,16 +16,18 @@ from neuron_port.edits.imports import ImportChanges
 from neuron_port.edits.operations import (
     GuardStatement,
     InsertComment,
+    InsertStatement,
     Operation,
     RemoveDecorator,
     RemoveImport,
     RemoveStatement,
     RemoveWithItem,
     ReplaceStatement,
+    RequireDefinition,
     RequireImport,
     RetargetImport,
 )
-from neuron_port.edits.places import Places
+from neuron_port.edits.places import Place, Places
 from neuron_port.edits.splices import Splice, in_order, spliced
 from neuron_port.edits.statements import Block, Outcome
 from neuron_port.edits.withs import without_items
@@ -44,6 +46,8 @@ class _Changes:
     decorators: list[ast.expr] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     imports_behind: list[str] = field(default_factory=list)
+    definitions_behind: list[str] = field(default_factory=list)
+    inserted: list[InsertStatement] = field(default_factory=list)
 
     @property
     def in_block(self) -> bool:
@@ -64,12 +68,15 @@ class Plan:
         self._pending: list[Splice] = []
         self._changes: dict[int, _Changes] = {}
         self._required: list[RequireImport] = []
+        self._definitions: list[RequireDefinition] = []
         expressions: list[ExpressionOperation] = []
         for operation in {_identity(operation): operation for operation in operations}.values():
             if isinstance(operation, ExpressionOperation):
                 expressions.append(operation)
             elif isinstance(operation, RequireImport):
                 self._required.append(operation)
+            elif isinstance(operation, RequireDefinition):
+                self._definitions.append(operation)
             else:
                 self._record(operation)
         staying = [each for each in expressions if not self._gone(places.statement(anchor(each)))]
@@ -83,9 +90,12 @@ class Plan:
         """
         self._pending = self._expressions.splices()
         self._require_imports()
+        self._require_definitions()
         self._join_present_imports()
         staying = [each for each in self._changes.values() if not self._gone(self._places.place(each.statement).parent)]
         for each in staying:
+            if each.inserted and not self._in_block(each):
+                self._pending += self._insertions(each)
             if not each.removed:
                 inserted = comments.insertions(each.statement, each.comments, self._places)
                 self._pending += [splice for splice in inserted if splice not in self._pending]
@@ -117,6 +127,8 @@ class Plan:
             case RemoveImport(alias=alias):
                 change.imports = change.imports or ImportChanges()
                 change.imports.removed.add(id(alias))
+            case InsertStatement():
+                change.inserted.append(operation)
             case RemoveWithItem(item=item):
                 change.items.add(id(item))
             case RemoveDecorator(decorator=decorator):
@@ -152,6 +164,43 @@ class Plan:
                 self._changes.setdefault(id(last), _Changes(last)).imports_behind += texts
                 return
         self._pending.append(requirements.insertion(texts, self._places.tree, self._places))
+
+    def _require_definitions(self) -> None:
+        texts = definitions.missing(self._definitions, self._places)
+        if not texts:
+            return
+        anchor = requirements.last_leading_import(self._places.tree)
+        if anchor is not None:
+            last = self._places.tree.body[self._places.logical_line(anchor).last]
+            change = self._changes.get(id(last))
+            if change is not None and (change.in_block or change.imports_behind):
+                change.definitions_behind += texts
+                return
+        self._pending.append(definitions.insertion(texts, anchor, self._places))
+
+    def _in_block(self, change: _Changes) -> bool:
+        """Say whether what is inserted around a statement has to be written with the lines of its block."""
+        line = self._places.logical_line(change.statement)
+        return change.in_block or line.inline or line.first != line.last
+
+    def _insertions(self, change: _Changes) -> Iterator[Splice]:
+        """Yield insertions around a statement that has its lines for itself."""
+        place = self._places.place(change.statement)
+        line = self._places.logical_line(change.statement)
+        indent, newline = block_indent(place, self._places), self._lines.newline
+        for operation in change.inserted:
+            text = "".join(f"{indent}{row}{newline}" for row in self._template(operation, place)[0])
+            if operation.after and self._lines.text[line.stop - 1 : line.stop] not in ("\n", "\r"):
+                text = newline + text.removesuffix(newline)
+            offset = line.stop if operation.after else line.begin
+            yield Splice(offset, offset, text)
+
+    def _template(self, operation: ReplaceStatement | InsertStatement, place: Place) -> tuple[list[str], bool]:
+        """Return the statements of a template, and whether one of them is compound."""
+        indent, step = block_indent(place, self._places), unit(place, self._places)
+        fillings = self._expressions.fillings(operation.holes)
+        rows = templates.statements(operation.template, fillings, indent, step, self._lines.newline)
+        return rows, templates.is_compound(operation.template, fillings)
 
     def _join_present_imports(self) -> None:
         """Let names that move to another module join an import of that module in the same block."""
@@ -196,7 +245,9 @@ class Plan:
         some: dict[int, _Changes] = {}
         for change in changes:
             place = self._places.place(change.statement)
-            if change.in_block or change.imports_behind:
+            around = bool(change.inserted) and self._in_block(change)
+            if change.in_block or change.imports_behind or around:
+                _refuse(around and bool(change.items or change.decorators), "not a simple statement")
                 some[id(place.block)] = change
                 blocks.setdefault(id(place.block), {})[place.index] = self._outcome(change)
                 continue
@@ -214,17 +265,20 @@ class Plan:
         if change.removed:
             outcome = Outcome(None)
         elif change.template is not None:
-            place = self._places.place(statement)
-            indent, step = block_indent(place, self._places), unit(place, self._places)
-            template, fillings = change.template.template, self._expressions.fillings(change.template.holes)
-            first, *rest = templates.statements(template, fillings, indent, step, newline)
-            outcome = Outcome(first, after=rest, compound=templates.is_compound(template, fillings))
+            (first, *rest), compound = self._template(change.template, self._places.place(statement))
+            outcome = Outcome(first, after=rest, compound=compound)
         elif change.imports is not None:
             outcome = imports.rewritten(statement, change.imports, code, newline)
         else:
             outcome = Outcome(code)
         outcome.guard = change.guard
+        if self._in_block(change):
+            for operation in change.inserted:
+                rows, compound = self._template(operation, self._places.place(statement))
+                (outcome.after if operation.after else outcome.before).extend(rows)
+                outcome.compound |= compound
         outcome.after += change.imports_behind
+        outcome.behind += change.definitions_behind
         return outcome
 
     def _source(self, start: int, end: int, *, at_start: bool = False, at_end: bool = False) -> str:

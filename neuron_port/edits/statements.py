@@ -23,7 +23,8 @@ Source = Callable[..., str]
 class Outcome:
     """What stands in the place of one statement: ``main`` (``None``: it is gone), and statements before and after it.
 
-    Rows after the first of a text carry their full indentation. A ``compound`` text cannot share its line.
+    Rows after the first of a text carry their full indentation. A ``compound`` text cannot share its line. The texts of
+    ``behind`` come after the comment at the end of the line, and with lines of their own.
     """
 
     main: str | None
@@ -31,6 +32,7 @@ class Outcome:
     after: list[str] = field(default_factory=list)
     guard: str | None = None
     compound: bool = False
+    behind: list[str] = field(default_factory=list)
 
     @property
     def texts(self) -> list[str]:
@@ -40,7 +42,7 @@ class Outcome:
     @property
     def splits(self) -> bool:
         """Say whether the statement cannot share its line with others."""
-        return self.guard is not None or self.compound
+        return self.guard is not None or self.compound or bool(self.behind)
 
 
 @dataclass
@@ -105,7 +107,7 @@ class Block:
 
     def _change(self, line: LogicalLine) -> _Change:
         outcomes = [self._outcome(index) for index in range(line.first, line.last + 1)]
-        texts = [text for outcome in outcomes for text in outcome.texts]
+        texts = [text for outcome in outcomes for text in (*outcome.texts, *outcome.behind)]
         if not texts:
             return _Change(line, [])
         shared = len(outcomes) > 1 or line.inline or texts == [outcomes[0].main]
@@ -151,6 +153,7 @@ class Block:
             rows.insert(keeper, _Row(tail.lstrip("; \t"), outcomes[-1].guard))
         elif not alone or outcomes[0].main is not None:
             rows[keeper].text += tail
+        rows += [_Row(text) for outcome in outcomes for text in outcome.behind]
         return [row for row in rows if row.text]
 
     def _rewritten(self, region: list[_Change]) -> Splice:
