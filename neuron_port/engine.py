@@ -22,6 +22,7 @@ from neuron_port.semantics.devices import DeviceUses
 from neuron_port.semantics.guards import Guards
 from neuron_port.semantics.module import Module, statement
 from neuron_port.semantics.positions import Lines
+from neuron_port.semantics.processes import Processes
 from neuron_port.semantics.receivers import Receivers
 from neuron_port.semantics.scopes import BindingKind
 from neuron_port.sources.python import SourceFile, UnreadableFile, decode, encode, parse, read_bytes
@@ -181,6 +182,7 @@ class Engine:
             Receivers(module),
             Guards(module),
             self.rules.row,
+            Processes(module),
         )
         reports = inspect(context, self.rules)
         analysis = _Analysis(text, tree, module)
@@ -203,6 +205,7 @@ class Engine:
             else:
                 report.leave()
         link(context, reports)
+        shown = [report for report in shown if not report.void]
         for report in shown:
             if (
                 report.applicability is Applicability.SAFE

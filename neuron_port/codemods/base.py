@@ -6,12 +6,14 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from neuron_port.codemods.definitions import available
 from neuron_port.edits.operations import Operation, Rename, RenameAttribute, RequireImport
 from neuron_port.findings import Applicability, Severity
 from neuron_port.rules.model import Row, Rule
 from neuron_port.semantics.devices import DeviceUses
 from neuron_port.semantics.guards import Guards
 from neuron_port.semantics.module import Module, scope_at
+from neuron_port.semantics.processes import Processes
 from neuron_port.semantics.receivers import Receivers
 from neuron_port.semantics.scopes import Binding, BindingKind, Scope
 
@@ -23,6 +25,7 @@ class Report:
     ``node`` is the place shown. ``region`` holds the nodes that this report guards: their reports and this one are
     applied together or not at all; ``follows`` holds nodes whose own ports this one depends on. ``use`` says which imported binding the place reads, and the qualified name that
     the binding must mean after the fix (``None``: the place no longer reads it); ``origin`` is the name that reads it.
+    ``removes`` says of an import that it may go when nothing reads it; a ``void`` report is not shown.
     """
 
     rule: Rule
@@ -39,6 +42,13 @@ class Report:
     origin: ast.AST | None = None
     follows: tuple[ast.AST, ...] = ()
     group: int = 0
+    removes: bool = False
+    void: bool = False
+
+    @property
+    def fixable(self) -> bool:
+        """Whether the place is ported, by operations of its own or by its import."""
+        return bool(self.operations) or (self.use is not None and self.applicability > Applicability.MANUAL)
 
     def leave(self, reason: str | None = None) -> None:
         """Take the fix back: a person decides."""
@@ -50,7 +60,10 @@ class Report:
 
 @dataclass(slots=True)
 class Context:
-    """One module with everything that codemods ask about it; ``row`` looks a qualified name up in all rules."""
+    """One module with everything that codemods ask about it; ``row`` looks a qualified name up in all rules.
+
+    ``claimed`` holds nodes that other rules keep off, ``memo`` what codemods say once in a file.
+    """
 
     module: Module
     rules: dict[str, Rule]
@@ -59,7 +72,9 @@ class Context:
     receivers: Receivers
     guards: Guards
     row: Callable[[str], tuple[Rule, Row] | None]
+    processes: Processes
     claimed: set[int] = field(default_factory=set)
+    memo: set[str] = field(default_factory=set)
 
     @property
     def portable(self) -> bool:
@@ -126,6 +141,7 @@ class Site:
         cuda_only: bool = False,
         imported: Binding | None = None,
         follows: Sequence[ast.AST] = (),
+        removes: bool = False,
     ) -> Report:
         """A report with what the row and the rule say wherever the codemod says nothing itself."""
         rule = self.context.rules[code] if code else self.rule
@@ -148,6 +164,7 @@ class Site:
             imported=imported,
             origin=self.node,
             follows=tuple(follows),
+            removes=removes,
         )
 
     def spell(self, qualname: str, node: ast.AST | None = None) -> Spelling | None:
@@ -179,6 +196,11 @@ class Site:
         if spelling is None:
             return None
         return (Rename(self.node, spelling.text), *spelling.operations), None
+
+    def helper(self, name: str) -> Spelling | None:
+        """The definition of ``codemods/helpers`` called ``name``; ``None`` when the name is taken in this module."""
+        operations = available(self.module, name)
+        return None if operations is None else Spelling(name, operations)
 
     def device(self, *, text: bool, node: ast.AST | None = None, or_cpu: bool = False) -> Spelling | None:
         """Source for the target's device: ``"neuron"``, or the current accelerator (its type where text is wanted).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_port.codemods import codemod
+from neuron_port.codemods import codemod, lineage
 from neuron_port.codemods.base import Context, Report, Site
 from neuron_port.findings import Severity
 from neuron_port.rules.loader import RuleSet
@@ -33,7 +33,12 @@ def inspect(context: Context, rules: RuleSet) -> list[Report]:
             for report in found:
                 report.severity = Severity.INFO
                 report.leave("it only runs with an older torch and is left alone")
+        if found and site.rule.family == lineage.FAMILY and lineage.optional_use(context, site.node):
+            for report in found:
+                report.severity = Severity.INFO
+                report.leave("it only runs where the old packages are installed and is left alone")
         reports.extend(found)
+    reports.extend(lineage.whole_file(context))
     return reports
 
 
@@ -90,6 +95,8 @@ def _belongs_to_platform(rule: Rule, row: Row, qualname: str) -> bool:
     """Whether importing the name is a sign of the old platform, and not only the use that the rule looks at."""
     if "import" in row.forms or qualname.startswith(_PLATFORM_MODULES):
         return True
+    if rule.family == lineage.FAMILY:
+        return lineage.is_lineage_module(qualname)
     return rule.family == "libraries" and rule.codemod is None
 
 

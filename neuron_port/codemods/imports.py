@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.lineage import FAMILY, is_optional
 from neuron_port.findings import Applicability, Severity
 
 
@@ -37,10 +38,24 @@ def inspect(site: Site) -> Iterator[Report]:
         return  # one statement, one finding
     message = row.message or _message(site)
     severity = row.severity
+    if site.rule.family == FAMILY and is_optional(site.context, site.binding):
+        yield site.report(
+            f"{site.qualname} is imported where it is installed, and beside TorchNeuron it must not be: the code that needs "
+            "it is left alone and does not run on Neuron, where the program takes its other branch",
+            severity=Severity.WARNING,
+            applicability=Applicability.MANUAL,
+        )
+        return
     if site.rule.family == "libraries" and guards.optional_import(site.node):
         message = f"{message}; the import is optional, so the code takes its fallback on Neuron"
         severity = Severity.INFO
-    yield site.report(message, severity=severity, applicability=Applicability.MANUAL, imported=site.binding)
+    yield site.report(
+        message,
+        severity=severity,
+        applicability=Applicability.MANUAL,
+        imported=site.binding,
+        removes=row.action == "remove",
+    )
 
 
 def _message(site: Site) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from neuron_port.codemods import lineage
 from neuron_port.codemods.base import Context, Report, is_cuda_library
 from neuron_port.edits.operations import (
     RemoveDecorator,
@@ -39,6 +40,7 @@ def link(context: Context, reports: list[Report]) -> None:
         elif report.region:
             _link_region(context, report, reports)
     _settle(reports)
+    lineage.settle(context, reports)
     for report in reports:
         if report.imported is not None:
             _link_import(context, report, report.imported, reports)
@@ -71,25 +73,25 @@ def _link_region(context: Context, report: Report, reports: list[Report]) -> Non
         _only_cuda(context, report, guarded)
         report.region = ()
         return
-    if any(not _fixable(other) and _beside(other.node, report) for other in guarded):
+    if any(not other.fixable and _beside(other.node, report) for other in guarded):
         # `torch.cuda.is_available() and torch.cuda.is_initialized()`: the rest of the condition stays false.
         report.leave("another part of the condition still asks CUDA")
         report.region = ()
         for other in guarded:
-            if _fixable(other) and not other.region:
+            if other.fixable and not other.region:
                 other.leave("it stays with its guard")
         return
     stuck = [
         other
         for other in guarded
-        if not _fixable(other) and (other.severity > Severity.INFO or other.rule.code in ("NP104", "NP136"))
+        if not other.fixable and (other.severity > Severity.INFO or other.rule.code in ("NP104", "NP136"))
     ]
-    if stuck and not any(_fixable(other) and other.rule.code not in _QUESTIONS for other in counted):
+    if stuck and not any(other.fixable and other.rule.code not in _QUESTIONS for other in counted):
         # Moving the test alone would run code on Neuron that raises there, or picks CUDA again.
         report.leave(f"what it guards cannot be ported yet (line {stuck[0].node.lineno})")
         report.region = ()
         for other in guarded:
-            if _fixable(other) and not other.region:
+            if other.fixable and not other.region:
                 other.leave("it stays with its guard")
 
 
@@ -102,10 +104,6 @@ def _names(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
             if isinstance(node, ast.Name):
                 (read if isinstance(node.ctx, ast.Load) else stored).add(node.id)
     return stored, read
-
-
-def _fixable(report: Report) -> bool:
-    return bool(report.operations) or (report.use is not None and report.applicability > Applicability.MANUAL)
 
 
 def _beside(node: ast.AST, guard: Report) -> bool:
@@ -170,11 +168,11 @@ def _settle(reports: list[Report]) -> None:
             report.group = number
         if len(group) < 2:
             continue
-        fixable = [report for report in group if _fixable(report)]
+        fixable = [report for report in group if report.fixable]
         if not fixable:
             continue
         level = min(report.applicability for report in fixable)
-        if any(report.follows and not _fixable(report) for report in group):
+        if any(report.follows and not report.fixable for report in group):
             level = min(level, Applicability.UNSAFE)
         if any(not report.operations and report.severity is Severity.ERROR and not report.use for report in group):
             level = min(level, Applicability.UNSAFE)

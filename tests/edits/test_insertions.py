@@ -125,7 +125,11 @@ DEFINED = [
         ),
         f"import torch\n\n\n{CODE}\n\nb()\n",
     ),
-    ("import a\n\n\nb()\n", define(lambda code: RequireImport("torch")), f"import a\nimport torch\n\n\n{CODE}\n\nb()\n"),
+    (
+        "import a\n\n\nb()\n",
+        define(lambda code: RequireImport("torch")),
+        f"import a\nimport torch\n\n\n{CODE}\n\nb()\n",
+    ),
     (
         "import a\n\n\nif b:\n\tc()\n",
         define(),

@@ -33,7 +33,7 @@ ENTRY = {
     "keyword", "position", "methods", "old", "keep", "contains", "drop_elements", "calls", "several", "absent", "parts", "new",
     "portable", "missing", "remove", "code", "severity", "applicability", "confidence", "message",
 }  # fmt: skip
-FAMILIES = {"core": "NP0", "cuda": "NP1", "libraries": "NP7"}
+FAMILIES = {"xla": "NP2", "core": "NP0", "cuda": "NP1", "libraries": "NP7"}
 
 
 def document(path: Path) -> dict[str, Any]:

@@ -1,0 +1,144 @@
+"""What holds for a file as a whole: it leaves PyTorch/XLA completely, or a person has to know why not.
+
+All fixes of the family xla in one file get one level, the lowest among them, and none is safe while something stays that
+needs the old packages. NP201 names what that is; NP202 reports a file that has one foot on each platform.
+
+    import torch_xla.core.xla_model as xm          NP201: 1 place cannot be ported (NP210 on line 9)
+    device = xm.xla_device()                       unsafe, because of line 9
+    print(xm.xla_device_kind(device))              NP210, manual
+
+Code behind an optional import (``try: import torch_xla``) is a branch for another platform: it is left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from neuron_port.codemods.base import Context, Report
+from neuron_port.edits.operations import RemoveImport
+from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.guards import implied, test_of
+from neuron_port.semantics.module import ancestors
+from neuron_port.semantics.scopes import Binding, BindingKind
+
+FAMILY = "xla"
+# An import of one of these fails, or takes the process over, where TorchNeuron is installed.
+_PACKAGES = frozenset({"torch_xla", "libneuronxla", "torch_neuron", "torchax"})
+_ASKS = re.compile(r"(?i)(xla|tpu|neuroncore)_?(is_)?available|(has|use|is|with|on)_?(torch_)?(xla|tpu)\w*\Z|\Axla\Z")
+_SHOWN = 4
+
+
+def is_old(qualname: str | None) -> bool:
+    """Whether a name is of a package that cannot be used beside TorchNeuron (``torch_neuronx`` alone says nothing)."""
+    package = (qualname or "").partition(".")[0]
+    return package in _PACKAGES or package.startswith("neuronx_distributed")
+
+
+def is_lineage_module(qualname: str) -> bool:
+    """Whether importing a name is by itself a sign of the old platform; both lineages import ``torch_neuronx``."""
+    package = qualname.partition(".")[0]
+    return is_old(qualname) or package in ("neuronxcc", "transformers_neuronx") or qualname.startswith("torch_neuronx.")
+
+
+def is_optional(context: Context, binding: Binding) -> bool:
+    """Whether an import is only tried, or only made where the program found the package."""
+    if binding.statement is None:
+        return False
+    return context.guards.optional_import(binding.node) or _asked_for(context, binding.node)
+
+
+def _asked_for(context: Context, node: ast.AST) -> bool:
+    child = node
+    for around in ancestors(node):
+        test = test_of(around)
+        if isinstance(around, ast.If) and child is not test:
+            for part, truth in implied(test, child in around.body):
+                function = part.func if isinstance(part, ast.Call) else part
+                name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+                if truth and _ASKS.search(name):
+                    return True
+                if truth and name == "find_spec" and isinstance(part, ast.Call) and part.args:
+                    return isinstance(part.args[0], ast.Constant) and is_old(str(part.args[0].value))
+        child = around
+    return False
+
+
+def optional_use(context: Context, node: ast.AST) -> bool:
+    """Whether a name is only bound by an optional import, and by ``name = None`` where that failed."""
+    bindings = context.module.bindings(root(node)) if isinstance(root(node), ast.Name) else ()
+    imports = [binding for binding in bindings if binding.kind is BindingKind.IMPORT]
+    return bool(imports) and all(is_optional(context, binding) for binding in imports)
+
+
+def root(node: ast.AST) -> ast.AST:
+    """The name that an attribute chain or a call begins with."""
+    while isinstance(node, (ast.Attribute, ast.Call)):
+        node = node.value if isinstance(node, ast.Attribute) else node.func
+    return node
+
+
+def whole_file(context: Context) -> Iterator[Report]:
+    """The report about the file, at its first import of the old platform; ``settle`` decides whether it is shown."""
+    rule = context.rules.get("NP201")
+    for binding in context.module.found.imports if rule is not None else ():
+        imported = binding.node.name if isinstance(binding.statement, ast.Import) else binding.qualname or ""
+        if is_lineage_module(imported) and not is_optional(context, binding):
+            yield Report(rule, binding.node, rule.summary, rule.severity, Applicability.MANUAL)
+            return
+
+
+def settle(context: Context, reports: list[Report]) -> None:
+    """Give the fixes that leave the old platform one level, and say what keeps the file from leaving it."""
+    own = [report for report in reports if _is_lineage(report)]
+    about = next((report for report in reports if report.rule.code == "NP201"), None)
+    blockers = [report for report in own if _blocks(context, report)]
+    fixable = [report for report in own if report.fixable]
+    if fixable:
+        level = min(report.applicability for report in fixable)
+        if blockers:
+            level = min(level, Applicability.UNSAFE)
+        for report in fixable:
+            report.applicability = level
+        for report in own:
+            binding = report.imported
+            if binding is not None and not report.operations and _only_for_effect(context, report, binding):
+                report.operations = (RemoveImport(binding.statement, binding.node),)
+                report.applicability = level
+    if about is None:
+        return
+    if not blockers or not fixable:
+        about.void = True
+        return
+    places = [f"{report.rule.code} on line {report.node.lineno}" for report in blockers[:_SHOWN]]
+    more = f" and {len(blockers) - _SHOWN} more" if len(blockers) > _SHOWN else ""
+    about.message = (
+        f"this file cannot leave PyTorch/XLA as a whole: {', '.join(places)}{more} need a person; the two platforms "
+        "cannot be mixed in one program, so the fixes of its XLA code are unsafe until then"
+    )
+
+
+def _only_for_effect(context: Context, report: Report, binding: Binding) -> bool:
+    """An import that nothing reads, of a module whose row says that it goes."""
+    return report.removes and not context.module.references(binding) and not is_optional(context, binding)
+
+
+def _is_lineage(report: Report) -> bool:
+    return report.rule.family == FAMILY and report.rule.code != "NP201"
+
+
+def _blocks(context: Context, report: Report) -> bool:
+    """Whether a report without a fix keeps the old platform in the file."""
+    if report.fixable or report.imported is not None:
+        return False
+    return report.severity is Severity.ERROR or (report.severity > Severity.INFO and _needs_package(context, report))
+
+
+def _needs_package(context: Context, report: Report) -> bool:
+    name = root(report.origin) if report.origin is not None else None
+    if not isinstance(name, ast.Name):
+        return False
+    return any(
+        is_old(binding.qualname) for binding in context.module.bindings(name) if binding.kind is BindingKind.IMPORT
+    )

@@ -1,0 +1,87 @@
+"""A file leaves PyTorch/XLA as a whole, or a person is told what keeps it."""
+
+from __future__ import annotations
+
+from tests.porting import assert_ported, check, codes, ported
+
+BLOCKED = """
+    import torch
+    import torch_xla.core.xla_model as xm
+
+    device = xm.xla_device()
+    print(xm.xla_device_kind(device))
+    xm.mark_step()
+"""
+
+
+def found(source: str, code: str):
+    return [finding for finding in check(source) if finding.code == code]
+
+
+def test_what_blocks_is_named_on_the_import() -> None:
+    (finding,) = found(BLOCKED, "NP201")
+    assert (finding.location.row, finding.location.column) == (3, 8)
+    assert "NP213 on line 6 need a person" in finding.message
+
+
+def test_safe_fixes_leave_a_blocked_file_alone() -> None:
+    assert ported(BLOCKED, "safe") == ported(BLOCKED, "safe").replace("neuron", "")
+    assert "xm.mark_step()" in ported(BLOCKED, "safe")
+
+
+def test_unsafe_fixes_port_what_they_can_and_the_mix_is_reported() -> None:
+    after = ported(BLOCKED)
+    assert 'device = torch.device("neuron")' in after
+    assert "mark_step" not in after
+    assert [code for _, code in codes(after) if code in ("NP201", "NP202")] == ["NP202"]
+
+
+def test_a_file_that_can_leave_is_not_reported_as_a_whole() -> None:
+    source = "import torch_xla.core.xla_model as xm\nimport torch\n\nx = torch.ones(2, device=xm.xla_device())\n"
+    assert found(source, "NP201") == []
+    assert_ported(source, 'import torch\n\nx = torch.ones(2, device=torch.device("neuron"))\n', "safe")
+
+
+def test_nothing_can_be_ported_so_the_findings_themselves_say_it() -> None:
+    assert found("import torch_xla.core.xla_model as xm\n\nprint(xm.xla_device_kind())\n", "NP201") == []
+
+
+def test_code_behind_an_optional_import_is_another_platforms() -> None:
+    source = """
+        try:
+            import torch_xla.core.xla_model as xm
+        except ImportError:
+            xm = None
+
+        if xm is not None:
+            xm.mark_step()
+    """
+    assert ported(source) == ported(source, "safe")
+    assert "xm.mark_step()" in ported(source)
+    assert {finding.severity.word for finding in found(source, "NP220")} == {"info"}
+
+
+def test_an_import_that_a_test_guards_is_optional() -> None:
+    source = """
+        from transformers.utils import is_torch_xla_available
+
+        if is_torch_xla_available():
+            import torch_xla.core.xla_model as xm
+
+        def step():
+            xm.mark_step()
+    """
+    assert "xm.mark_step()" in ported(source)
+
+
+def test_the_mix_is_said_once_at_the_first_native_sign() -> None:
+    source = """
+        import torch
+        import torch_xla.core.xla_model as xm
+
+        a = torch.ones(2).to("neuron")
+        b = torch.ones(2).to("neuron")
+        print(xm.xla_device_kind())
+    """
+    (finding,) = found(source, "NP202")
+    assert (finding.location.row, finding.location.column) == (5, 22)
