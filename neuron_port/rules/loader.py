@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from neuron_port import __version__
 from neuron_port.findings import Applicability, Confidence, Severity
 from neuron_port.prefilter import trigger_error
+from neuron_port.rules.documents import RuleError, read_documents
 from neuron_port.rules.model import Example, Row, Rule, Source
 from neuron_port.rules.triggers import triggers_of
 from neuron_port.semantics.module import Watch
@@ -40,10 +35,6 @@ _ROW_KEYS = ("from", "to", "import_to", "remove", "forms", "call", "message", "s
 _CODE = re.compile(r"[A-Z]{2,8}\d{3,4}\Z")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _SUSPICIONS = {"inferred", "prerelease"}
-
-
-class RuleError(Exception):
-    """A rule file is wrong; the text names the file and the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +69,8 @@ class RuleSet:
 
     def near(self, code_or_name: str) -> list[str]:
         """Codes and names that look like a mistyped one."""
+        from difflib import get_close_matches
+
         words = [*self.rules, *(rule.name for rule in self.rules.values())]
         return get_close_matches(code_or_name.upper(), words, 3) or get_close_matches(code_or_name.lower(), words, 3)
 
@@ -109,68 +102,19 @@ def load_rules(extend: Sequence[Path] = ()) -> RuleSet:
         RuleError: a file cannot be read, or says something that the schema does not know.
     """
     folders = [shipped_folder("rules"), *extend]
-    files: list[tuple[str, Path]] = []
+    files: list[Path] = []
     for folder in folders:
         if not folder.exists():
             raise RuleError(f"{folder}: no such file or folder of rules")
-        paths = [folder] if folder.is_file() else sorted(folder.rglob("*.toml"))
-        files.extend((str(path), path) for path in paths)
-    documents = _documents(files)
+        files += [folder] if folder.is_file() else sorted(folder.rglob("*.toml"))
+    documents = read_documents(files)
     rules: dict[str, Rule] = {}
-    for filename, document in documents:
+    for filename, document in documents.items:
         rule = _rule(filename, document)
         if rule.code in rules:
             raise RuleError(f"{filename}: code {rule.code} is already taken by rule {rules[rule.code].name}")
         rules[rule.code] = rule
-    return _index(dict(sorted(rules.items())), documents)
-
-
-def _documents(files: Sequence[tuple[str, Path]]) -> list[tuple[str, dict[str, Any]]]:
-    """The parsed files; a JSON copy, good for the same sizes and times, saves parsing TOML at each start."""
-    stamp = hashlib.sha256(__version__.encode())
-    place = hashlib.sha256()
-    for filename, path in files:
-        try:
-            status = path.stat()
-        except OSError as error:
-            raise RuleError(f"{filename}: {error.strerror or error}") from None
-        stamp.update(f"{filename}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
-        place.update(os.path.dirname(os.path.abspath(path)).encode("utf-8", "surrogateescape"))
-    # One for each set of folders: what no longer holds is written over.
-    cached = _cache_folder() / f"rules-{place.hexdigest()[:16]}.json"
-    try:
-        found = json.loads(cached.read_bytes())
-        if found["stamp"] == stamp.hexdigest():
-            return [(name, document) for name, document in found["documents"]]
-    except (OSError, ValueError, LookupError, TypeError):
-        pass
-    documents = [(filename, _parse(filename, path)) for filename, path in files]
-    try:
-        text = json.dumps({"stamp": stamp.hexdigest(), "documents": documents})
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=cached.parent, delete=False, encoding="utf-8") as handle:
-            handle.write(text)
-        os.replace(handle.name, cached)
-    except (OSError, TypeError):
-        pass  # a read-only home, or a date in a user's file: the next start parses again
-    return documents
-
-
-def _cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "neuron-port"
-
-
-def _parse(filename: str, path: Path) -> dict[str, Any]:
-    try:
-        import tomllib
-    except ImportError:  # Python 3.10
-        import tomli as tomllib
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise RuleError(f"{filename}: {error}") from None
-    return document
+    return _index(dict(sorted(rules.items())), documents.digest)
 
 
 def _word(filename: str, kind: type, text: object) -> Any:
@@ -193,6 +137,8 @@ def _rule(filename: str, document: dict[str, Any]) -> Rule:
         raise RuleError(f"{filename}: missing key {missing[0]!r}")
     unknown = [key for key in document if key not in _REQUIRED and key not in _OPTIONAL and key != "options"]
     if unknown:
+        from difflib import get_close_matches
+
         near = get_close_matches(unknown[0], [*_REQUIRED, *_OPTIONAL], 1)
         raise RuleError(f"{filename}: unknown key {unknown[0]!r}" + (f", did you mean {near[0]!r}?" if near else ""))
     code, name = str(document["code"]), str(document["name"])
@@ -271,7 +217,7 @@ def _row(
     )
 
 
-def _index(rules: dict[str, Rule], documents: Iterable[tuple[str, dict[str, Any]]]) -> RuleSet:
+def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
     names: dict[str, tuple[Rule, Row]] = {}
     prefixes: dict[str, tuple[Rule, Row]] = {}
     words: dict[str, dict[str, list[Rule]]] = {
@@ -300,10 +246,9 @@ def _index(rules: dict[str, Rule], documents: Iterable[tuple[str, dict[str, Any]
         words=tuple(sorted(words["strings"])),
         roots=frozenset(roots),
     )
-    content = json.dumps([document for _, document in documents], sort_keys=True, default=str)
     return RuleSet(
         rules=rules,
-        digest=hashlib.sha256(f"{__version__}\n{content}".encode()).hexdigest(),
+        digest=digest,
         names=names,
         prefixes=prefixes,
         **{kind: {word: tuple(found) for word, found in index.items()} for kind, index in words.items()},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from neuron_port.rules import loader
+from neuron_port.rules import documents
 from neuron_port.rules.loader import RuleError, load_rules
 from tests.rules.own_rule import OWN_RULE
 
@@ -34,7 +34,7 @@ def own(tmp_path: Path) -> Path:
 
 def test_second_start_parses_nothing(cache: Path, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load_rules([own])
-    monkeypatch.setattr(loader, "_parse", None)
+    monkeypatch.setattr(documents, "_parse", None)
     second = load_rules([own])
     assert second.rules == first.rules
     assert second.triggers == first.triggers
