@@ -153,7 +153,9 @@ class Site:
         return Report(
             rule=rule,
             node=node if node is not None else self.node,
-            message=message or (row.message if row and row.message else None) or rule.summary,
+            message=(message or (row.message if row and row.message else None) or rule.summary).replace(
+                "{name}", self.qualname
+            ),
             severity=severity if severity is not None else (row.severity if row else rule.severity),
             applicability=applicability,
             operations=tuple(operations) if applicability is not Applicability.MANUAL else (),

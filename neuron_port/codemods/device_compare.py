@@ -96,7 +96,11 @@ def _option_default(site: Site, name: str) -> list[ast.expr]:
         use = site.context.devices.use(literal)
         keyword = use.place if use.role is Role.OPTION else getattr(use.place, "parent", None)
         listed = use.role is Role.CHOICES and isinstance(keyword, ast.keyword)
-        if (use.role is Role.OPTION or listed) and isinstance(keyword, ast.keyword) and device_string(literal) is not None:
+        if (
+            (use.role is Role.OPTION or listed)
+            and isinstance(keyword, ast.keyword)
+            and device_string(literal) is not None
+        ):
             option = option_name(keyword.parent)
             if option is not None and option.lstrip("-").replace("-", "_") == name:
                 found.append(literal)

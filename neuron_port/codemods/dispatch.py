@@ -81,7 +81,7 @@ def _import_sites(context: Context, rules: RuleSet) -> Iterator[Site]:
     for binding in context.module.found.imports:
         alias = binding.node
         qualname = alias.name if isinstance(binding.statement, ast.Import) else binding.qualname or ""
-        matched = rules.row(qualname)
+        matched = rules.modules.get(qualname) or rules.row(qualname)
         if matched is not None and _belongs_to_platform(*matched, qualname):
             yield Site(context, matched[0], alias, "import", matched[1], qualname, binding)
     for statement, name in context.module.found.stars:
@@ -169,8 +169,8 @@ def _chain_sites(context: Context, rules: RuleSet, node: ast.Name) -> Iterator[S
             for name in reversed(names):
                 found = rules.row(name)
                 if found is not None:
-                    # The place shown is the shortest chain that the prefix covers.
-                    depth = found[1].source.count(".")
+                    # The place shown is the shortest chain that the prefix covers, or all of it.
+                    depth = name.count(".") if found[1].options.get("whole") else found[1].source.count(".")
                     index = max(0, min(len(links) - 1, depth - base.count(".")))
                     matched = (*found, links[index], names[index])
                     break

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.lineage import FAMILY, is_optional
+from neuron_port.codemods.lineage import FAMILY, is_lineage_module, is_optional
+from neuron_port.codemods.probe import optional_import
 from neuron_port.findings import Applicability, Severity
+
+# The rule for imports of names that only a catch-all knows.
+_IMPORT = "NP203"
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -34,31 +38,32 @@ def inspect(site: Site) -> Iterator[Report]:
         )
         return
     statement = site.binding.statement
-    if row.source.endswith(".*") and site.node is not statement.names[0]:
+    if row.source.endswith(".*") and site.rule.family != FAMILY and site.node is not statement.names[0]:
         return  # one statement, one finding
+    if site.rule.family == FAMILY:
+        yield _old(site)
+        return
     message = row.message or _message(site)
     severity = row.severity
-    if site.rule.family == FAMILY and is_optional(site.context, site.binding):
-        yield site.report(
-            f"{site.qualname} is imported where it is installed, and beside TorchNeuron it must not be: the code that needs "
-            "it is left alone and does not run on Neuron, where the program takes its other branch",
-            severity=Severity.WARNING,
-            applicability=Applicability.MANUAL,
-        )
-        return
     if site.rule.family == "libraries" and guards.optional_import(site.node):
         message = f"{message}; the import is optional, so the code takes its fallback on Neuron"
         severity = Severity.INFO
-    yield site.report(
-        message,
-        severity=severity,
-        applicability=Applicability.MANUAL,
-        imported=site.binding,
-        removes=row.action == "remove",
-    )
+    yield site.report(message, severity=severity, applicability=Applicability.MANUAL, imported=site.binding)
+
+
+def _old(site: Site) -> Report:
+    """An import of PyTorch/XLA and its kin: whatever the row, it goes when nothing reads it."""
+    if is_optional(site.context, site.binding):
+        return optional_import(site)
+    code, message = None, site.row.message or _message(site)
+    if site.row.options.get("whole"):
+        code = _IMPORT
+        message = site.context.rules[code].options["message"]
+    removes = is_lineage_module(site.qualname) or site.row.action == "remove"
+    return site.report(message, code=code, applicability=Applicability.MANUAL, imported=site.binding, removes=removes)
 
 
 def _message(site: Site) -> str:
     if site.row.to:
-        return f"{site.qualname} is bound to CUDA; import {site.row.import_to or site.row.to} instead"
+        return f"{site.qualname} belongs to the old platform; import {site.row.import_to or site.row.to} instead"
     return f"{site.qualname} is imported from the old platform"

@@ -17,36 +17,35 @@ import re
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Context, Report
+from neuron_port.codemods.old_imports import imported_name, is_lineage_module, is_old, needing
 from neuron_port.edits.operations import RemoveImport
 from neuron_port.findings import Applicability, Severity
-from neuron_port.semantics.guards import implied, test_of
+from neuron_port.semantics.guards import exits, implied, test_of
 from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.scopes import Binding, BindingKind
 
 FAMILY = "xla"
-# An import of one of these fails, or takes the process over, where TorchNeuron is installed.
-_PACKAGES = frozenset({"torch_xla", "libneuronxla", "torch_neuron", "torchax"})
 _ASKS = re.compile(r"(?i)(xla|tpu|neuroncore)_?(is_)?available|(has|use|is|with|on)_?(torch_)?(xla|tpu)\w*\Z|\Axla\Z")
 _SHOWN = 4
-
-
-def is_old(qualname: str | None) -> bool:
-    """Whether a name is of a package that cannot be used beside TorchNeuron (``torch_neuronx`` alone says nothing)."""
-    package = (qualname or "").partition(".")[0]
-    return package in _PACKAGES or package.startswith("neuronx_distributed")
-
-
-def is_lineage_module(qualname: str) -> bool:
-    """Whether importing a name is by itself a sign of the old platform; both lineages import ``torch_neuronx``."""
-    package = qualname.partition(".")[0]
-    return is_old(qualname) or package in ("neuronxcc", "transformers_neuronx") or qualname.startswith("torch_neuronx.")
 
 
 def is_optional(context: Context, binding: Binding) -> bool:
     """Whether an import is only tried, or only made where the program found the package."""
     if binding.statement is None:
         return False
-    return context.guards.optional_import(binding.node) or _asked_for(context, binding.node)
+    return _is_tried(context, binding.node) or _asked_for(context, binding.node)
+
+
+def _is_tried(context: Context, node: ast.AST) -> bool:
+    """Whether the program does without the import where it fails; a handler that only gives up needs it all the same."""
+    if not context.guards.optional_import(node):
+        return False
+    around = next(around for around in ancestors(node) if isinstance(around, ast.Try))
+    return not all(exits(handler.body) and _gives_up(handler.body[-1]) for handler in around.handlers)
+
+
+def _gives_up(statement: ast.stmt) -> bool:
+    return isinstance(statement, (ast.Raise, ast.Expr))
 
 
 def _asked_for(context: Context, node: ast.AST) -> bool:
@@ -83,8 +82,7 @@ def whole_file(context: Context) -> Iterator[Report]:
     """The report about the file, at its first import of the old platform; ``settle`` decides whether it is shown."""
     rule = context.rules.get("NP201")
     for binding in context.module.found.imports if rule is not None else ():
-        imported = binding.node.name if isinstance(binding.statement, ast.Import) else binding.qualname or ""
-        if is_lineage_module(imported) and not is_optional(context, binding):
+        if is_lineage_module(imported_name(binding)) and not is_optional(context, binding):
             yield Report(rule, binding.node, rule.summary, rule.severity, Applicability.MANUAL)
             return
 
@@ -95,17 +93,16 @@ def settle(context: Context, reports: list[Report]) -> None:
     about = next((report for report in reports if report.rule.code == "NP201"), None)
     blockers = [report for report in own if _blocks(context, report)]
     fixable = [report for report in own if report.fixable]
-    if fixable:
-        level = min(report.applicability for report in fixable)
-        if blockers:
-            level = min(level, Applicability.UNSAFE)
-        for report in fixable:
+    level = min((report.applicability for report in fixable), default=Applicability.SAFE)
+    if blockers:
+        level = min(level, Applicability.UNSAFE)
+    for report in fixable:
+        report.applicability = level
+    for report in own if fixable or not blockers else ():
+        binding = report.imported
+        if binding is not None and not report.operations and _only_for_effect(context, report, binding):
+            report.operations = (RemoveImport(binding.statement, binding.node),)
             report.applicability = level
-        for report in own:
-            binding = report.imported
-            if binding is not None and not report.operations and _only_for_effect(context, report, binding):
-                report.operations = (RemoveImport(binding.statement, binding.node),)
-                report.applicability = level
     if about is None:
         return
     if not blockers or not fixable:
@@ -121,7 +118,7 @@ def settle(context: Context, reports: list[Report]) -> None:
 
 def _only_for_effect(context: Context, report: Report, binding: Binding) -> bool:
     """An import that nothing reads, of a module whose row says that it goes."""
-    return report.removes and not context.module.references(binding) and not is_optional(context, binding)
+    return report.removes and not needing(context.module, binding) and not is_optional(context, binding)
 
 
 def _is_lineage(report: Report) -> bool:

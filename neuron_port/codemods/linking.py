@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from neuron_port.codemods import lineage
+from neuron_port.codemods import lineage, old_imports
 from neuron_port.codemods.base import Context, Report, is_cuda_library
 from neuron_port.edits.operations import (
+    DropArgument,
     RemoveDecorator,
     RemoveImport,
     RemoveStatement,
@@ -44,6 +45,7 @@ def link(context: Context, reports: list[Report]) -> None:
     for report in reports:
         if report.imported is not None:
             _link_import(context, report, report.imported, reports)
+    old_imports.finish(reports)
     # An import that could not move took fixes back: what was linked to them follows.
     _settle(reports)
 
@@ -185,10 +187,11 @@ def _settle(reports: list[Report]) -> None:
 
 def _link_import(context: Context, report: Report, binding: Binding, reports: list[Report]) -> None:
     module = context.module
-    references = module.references(binding)
+    is_old = old_imports.is_old_import(binding)
+    references = old_imports.needing(module, binding) if is_old else module.references(binding)
     if is_cuda_library(report.rule) and not references:
         return
-    if (
+    if not is_old and (
         (binding.qualname or "").startswith("torch")
         and isinstance(binding.statement, ast.Import)
         and binding.node.asname is None
@@ -302,6 +305,8 @@ def _gone(reports: list[Report]) -> dict[int, Applicability]:
                 nodes: Iterable[ast.AST] = ast.walk(node)
             elif isinstance(operation, RemoveStatement):
                 nodes = ast.walk(operation.node)
+            elif isinstance(operation, DropArgument):
+                nodes = ast.walk(operation.argument)
             elif isinstance(operation, ReplaceStatement):
                 kept = {id(inner) for hole in operation.holes.values() for inner in ast.walk(hole)}
                 nodes = ast.walk(operation.node)

@@ -47,7 +47,8 @@ def inspect(site: Site) -> Iterator[Report]:
             yield site.report(applicability=Applicability.MANUAL)
     elif site.call is not None and _of_stream_call(site, site.call):
         yield site.report(
-            f"{site.qualname} is handed to torch.cuda.stream, which has no port here", applicability=Applicability.MANUAL
+            f"{site.qualname} is handed to torch.cuda.stream, which has no port here",
+            applicability=Applicability.MANUAL,
         )
     elif site.form == "annotation" and site.row.options.get("annotation") == "safe":
         yield from by_table(replace(site, row=replace(site.row, applicability=Applicability.SAFE)))

@@ -41,7 +41,8 @@ _SUSPICIONS = {"inferred", "prerelease"}
 class RuleSet:
     """All rules of a run with their indexes.
 
-    ``names`` maps qualified names, ``prefixes`` the names in front of ``.*`` to their rule and row; ``methods``,
+    ``names`` maps qualified names, ``prefixes`` the names in front of ``.*``, and ``modules`` what is only looked for in
+    import statements (rows with ``forms = ["import"]``) to their rule and row; ``methods``,
     ``attributes``, ``keywords``, ``functions`` (definitions) and ``strings`` map a trigger word to the rules whose codemod asked for it.
     ``heads`` holds all names of rows with the modules they are in. ``digest`` changes with every change of a rule.
     """
@@ -50,6 +51,7 @@ class RuleSet:
     digest: str
     names: Mapping[str, tuple[Rule, Row]]
     prefixes: Mapping[str, tuple[Rule, Row]]
+    modules: Mapping[str, tuple[Rule, Row]]
     methods: Mapping[str, tuple[Rule, ...]]
     attributes: Mapping[str, tuple[Rule, ...]]
     keywords: Mapping[str, tuple[Rule, ...]]
@@ -220,13 +222,18 @@ def _row(
 def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
     names: dict[str, tuple[Rule, Row]] = {}
     prefixes: dict[str, tuple[Rule, Row]] = {}
+    modules: dict[str, tuple[Rule, Row]] = {}
     words: dict[str, dict[str, list[Rule]]] = {
         key: {} for key in ("methods", "attributes", "keywords", "strings", "functions")
     }
     triggers: set[str] = set()
     for rule in rules.values():
         for row in rule.rows:
-            table, key = (prefixes, row.source[:-2]) if row.source.endswith(".*") else (names, row.source)
+            table, key = names, row.source
+            if row.source.endswith(".*"):
+                table, key = prefixes, row.source[:-2]
+            elif row.forms == ("import",):
+                table = modules
             if key in table:
                 raise RuleError(f"{rule.code}: {row.source!r} stands in {table[key][0].code} already")
             table[key] = (rule, row)
@@ -238,7 +245,7 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
             if problem is not None:
                 raise RuleError(f"{rule.code}: trigger {trigger!r}: {problem}")
             triggers.add(trigger)
-    roots = {name.partition(".")[0] for name in (*names, *prefixes)}
+    roots = {name.partition(".")[0] for name in (*names, *prefixes, *modules)}
     watch = Watch(
         methods=frozenset(words["methods"]),
         attributes=frozenset(words["attributes"]),
@@ -251,6 +258,7 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
         digest=digest,
         names=names,
         prefixes=prefixes,
+        modules=modules,
         **{kind: {word: tuple(found) for word, found in index.items()} for kind, index in words.items()},
         watch=watch,
         triggers=tuple(sorted(triggers)),
