@@ -1,11 +1,13 @@
 import torch
 
 
-def average_gradients(optimizer):
-    """Average the gradients over all processes; nothing to do in a single one."""
+def average_gradients(optimizer, group=None):
+    """Average the gradients over all processes, or those of a group; nothing to do in a single one."""
     if not torch.distributed.is_initialized():
         return
-    for group in optimizer.param_groups:
-        for parameter in group["params"]:
+    for parameters in optimizer.param_groups:
+        for parameter in parameters["params"]:
             if parameter.grad is not None:
-                torch.distributed.all_reduce(parameter.grad, op=torch.distributed.ReduceOp.AVG)
+                gradient = parameter.grad
+                gradient = gradient.to_local() if hasattr(gradient, "to_local") else gradient
+                torch.distributed.all_reduce(gradient, op=torch.distributed.ReduceOp.AVG, group=group)
