@@ -185,7 +185,7 @@ class Site:
         imported = (
             isinstance(self.node, ast.Name) and binding is not None and isinstance(binding.statement, ast.ImportFrom)
         )
-        if imported and to.startswith("torch.neuron."):
+        if imported and (to.startswith("torch.neuron.") or self._misnamed(import_to or to)):
             # The module only exists where the backend is installed: importing from it would break every other host.
             spelling = self.spell(to)
             return ((Rename(self.node, spelling.text), *spelling.operations), (binding, None)) if spelling else None
@@ -198,6 +198,10 @@ class Site:
         if spelling is None:
             return None
         return (Rename(self.node, spelling.text), *spelling.operations), None
+
+    def _misnamed(self, to: str) -> bool:
+        """``from torch import device as xla_device``: the name of the old platform would stay."""
+        return self.rule.family == "xla" and self.binding.name != to.rpartition(".")[2]
 
     def helper(self, name: str) -> Spelling | None:
         """The definition of ``codemods/helpers`` called ``name``; ``None`` when the name is taken in this module."""

@@ -31,6 +31,10 @@ _RANK_CALLS = frozenset(
         "torch.accelerator.current_device_index",
         "torch.distributed.get_rank",
         "torch.distributed.get_node_local_rank",
+        "torch_xla.core.xla_model.get_ordinal",
+        "torch_xla.core.xla_model.get_local_ordinal",
+        "torch_xla.runtime.global_ordinal",
+        "torch_xla.runtime.local_ordinal",
     }
 )
 

@@ -25,7 +25,7 @@ def inspect(context: Context, rules: RuleSet) -> list[Report]:
         if site.form in ("import", "star"):
             reports.extend(codemod("imports")(site))
             continue
-        found = list(codemod(site.rule.codemod or "name_table")(site))
+        found = list(codemod(_codemod_of(site))(site))
         if site.ambiguous:
             for report in found:
                 report.leave("the name may also mean something else here")
@@ -40,6 +40,12 @@ def inspect(context: Context, rules: RuleSet) -> list[Report]:
         reports.extend(found)
     reports.extend(lineage.whole_file(context))
     return reports
+
+
+def _codemod_of(site: Site) -> str:
+    """The codemod in charge: the row's own, else the rule's."""
+    own = site.row.options.get("codemod") if site.row is not None else None
+    return own or site.rule.codemod or "name_table"
 
 
 def sites(context: Context, rules: RuleSet) -> Iterator[Site]:
