@@ -116,6 +116,13 @@ class Processes:
             return Parallel.MULTI
         return Parallel.SINGLE if self._is_program else Parallel.UNKNOWN
 
+    @cached_property
+    def spmd(self) -> bool:
+        """Whether the file is an SPMD program of PyTorch/XLA: one process for all cores of a host."""
+        return "XLA_USE_SPMD" in self.module.text or any(
+            name.startswith("torch_xla.runtime.use_spmd") for name in self._names
+        )
+
     # -- launches -----------------------------------------------------------------------------------------------------
 
     @cached_property

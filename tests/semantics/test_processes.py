@@ -194,7 +194,10 @@ def test_group_through_functions(source: str, expected: list[bool]) -> None:
         ("xmp.spawn(lambda i: here())", [True]),
         ("def g():\n    here()\ndef f(i):\n    g()\nxmp.spawn(f)", [True]),
         ('def f(i):\n    here()\n    dist.init_process_group("xla")\n    here()\nxmp.spawn(f)', [False, True]),
-        ('def f(i):\n    here()\nif a:\n    dist.init_process_group("xla")\n    f(0)\nelse:\n    xmp.spawn(f)', [False]),
+        (
+            'def f(i):\n    here()\nif a:\n    dist.init_process_group("xla")\n    f(0)\nelse:\n    xmp.spawn(f)',
+            [False],
+        ),
         (
             'def f(i):\n    here()\nif os.environ.get("WORLD_SIZE"):\n    f(0)\nelse:\n    xmp.spawn(f)',
             [False],
