@@ -20,7 +20,7 @@ TIME_LIMIT = 120.0
 _MOST_GARBAGE = 200_000
 # A file costs something besides its bytes: opening it, looking up, reporting.
 _COST_PER_FILE = 2048
-_CHUNKS_PER_WORKER = 32
+_CHUNKS_PER_WORKER = 12
 _MOST_FILES_PER_CHUNK = 256
 
 
