@@ -9,16 +9,23 @@ from pathlib import Path
 
 from neuron_port.edits.operations import Operation, RequireDefinition, RequireImport
 from neuron_port.semantics.module import Module
+from neuron_port.semantics.scopes import BindingKind
 
 _FOLDER = Path(__file__).parent / "helpers"
+_PACKAGE = "neuron_port.codemods.helpers."
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A definition with what it needs; ``shape`` is its normalised source, to know it again in a file."""
+    """A definition with what it needs: modules, and other definitions.
 
-    operations: tuple[Operation, ...]
+    ``shape`` is its normalised source, to know it again in a file.
+    """
+
+    code: RequireDefinition
     shape: str
+    modules: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 @cache
@@ -32,25 +39,46 @@ def definition(name: str) -> Definition:
     if not path.is_file():
         raise LookupError(f"there is no helper called {name!r}")
     text = path.read_text(encoding="utf-8")
-    operations: list[Operation] = []
+    modules: list[str] = []
+    needs: list[str] = []
     for statement in ast.parse(text).body:
         if isinstance(statement, ast.Import):
-            operations += [RequireImport(alias.name) for alias in statement.names]
+            modules += [alias.name for alias in statement.names]
         elif isinstance(statement, ast.ImportFrom):
-            operations += [RequireImport(statement.module, alias.name) for alias in statement.names]
+            if not (statement.module or "").startswith(_PACKAGE):
+                raise LookupError(f"the helper {name!r} may import modules and other helpers only")
+            needs += [alias.name for alias in statement.names]
         else:
             lines = text.splitlines(keepends=True)[statement.lineno - 1 : statement.end_lineno]
-            operations.append(RequireDefinition(name, "".join(lines)))
-            shape = ast.unparse(statement)
-    return Definition(tuple(operations), shape)
+            code, shape = RequireDefinition(name, "".join(lines)), ast.unparse(statement)
+    return Definition(code, shape, tuple(modules), tuple(needs))
 
 
 def available(module: Module, name: str) -> tuple[Operation, ...] | None:
-    """What makes ``name`` callable in a module; ``None`` when the name means something else there."""
+    """What makes ``name`` callable in a module; ``None`` when it, or a name that it needs, means something else there."""
     found = definition(name)
     if any(scope is not module.scope and name in scope.bindings for scope in module.found.scopes):
         return None  # a local variable would hide it
     for binding in module.scope.bindings.get(name, ()):
         if not isinstance(binding.node, (ast.FunctionDef, ast.ClassDef)) or ast.unparse(binding.node) != found.shape:
             return None
-    return found.operations
+    operations: list[Operation] = [found.code]
+    for needed in found.modules:
+        if not _is_free(module, needed):
+            return None
+        operations.append(RequireImport(needed))
+    for needed in found.needs:
+        inner = available(module, needed)
+        if inner is None:
+            return None
+        operations += inner
+    return tuple(dict.fromkeys(operations))
+
+
+def _is_free(module: Module, needed: str) -> bool:
+    """Whether the first name of a module is bound by nothing but its import."""
+    root = needed.partition(".")[0]
+    return all(
+        binding.kind is BindingKind.IMPORT and binding.qualname == root
+        for binding in module.scope.bindings.get(root, ())
+    )

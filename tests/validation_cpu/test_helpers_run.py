@@ -1,0 +1,138 @@
+"""The definitions that a port writes into a file do what they replace: alone, and in two processes over gloo."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, UserDict, namedtuple
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from neuron_port.codemods.helpers.all_reduced import all_reduced  # noqa: E402
+from neuron_port.codemods.helpers.average_gradients import average_gradients  # noqa: E402
+from neuron_port.codemods.helpers.DeviceLoader import DeviceLoader  # noqa: E402
+from neuron_port.codemods.helpers.mesh_reduce import mesh_reduce  # noqa: E402
+from neuron_port.codemods.helpers.to_device import to_device  # noqa: E402
+
+Pair = namedtuple("Pair", "x y")
+ONE = torch.ones(2)
+
+
+@dataclass(frozen=True)
+class Batch:
+    x: object
+    name: str
+
+
+class Ids(UserDict):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("batch", "tensors"),
+    [
+        (ONE, lambda moved: [moved]),
+        ([ONE, (ONE, "text", 3)], lambda moved: [moved[0], moved[1][0]]),
+        ({"a": ONE, "b": {"c": [ONE]}, "d": None}, lambda moved: [moved["a"], moved["b"]["c"][0]]),
+        (OrderedDict(a=ONE), lambda moved: [moved["a"]]),
+        (Pair(ONE, ONE), lambda moved: [moved.x, moved.y]),
+        (Batch(ONE, "n"), lambda moved: [moved.x]),
+        (Ids(a=ONE), lambda moved: [moved["a"]]),
+        (torch.nn.utils.rnn.pack_sequence([ONE]), lambda moved: [moved.data]),
+    ],
+)
+def test_every_tensor_of_a_batch_moves(batch: object, tensors) -> None:
+    moved = to_device(batch, "meta")
+    assert [tensor.device.type for tensor in tensors(moved)] == ["meta"] * len(tensors(moved))
+    assert [tensor.device.type for tensor in tensors(batch)] == ["cpu"] * len(tensors(batch))
+    if not isinstance(batch, OrderedDict):
+        assert type(moved) is type(batch)
+
+
+def test_what_is_no_tensor_stays() -> None:
+    module = torch.nn.Linear(1, 1)
+    for value in (module, "text", 3, None, len, Path("x"), range(2)):
+        assert to_device(value, "meta") is value
+    assert module.weight.device.type == "cpu"
+    assert to_device(Batch(ONE, "n"), "meta").name == "n"
+
+
+def test_a_device_loader_is_as_long_as_its_loader_and_starts_again() -> None:
+    data = torch.utils.data.TensorDataset(torch.arange(5.0), torch.arange(5))
+    loader = DeviceLoader(torch.utils.data.DataLoader(data, batch_size=2), "meta")
+    assert len(loader) == 3
+    for _ in range(2):
+        assert [(x.shape[0], x.device.type, y.device.type) for x, y in loader] == [
+            (2, "meta", "meta"),
+            (2, "meta", "meta"),
+            (1, "meta", "meta"),
+        ]
+
+
+def test_alone_they_need_no_group() -> None:
+    parameter = torch.nn.Parameter(torch.ones(1))
+    parameter.grad = torch.full((1,), 3.0)
+    average_gradients(torch.optim.SGD([parameter], lr=1.0))
+    assert parameter.grad.item() == 3.0
+    assert mesh_reduce(2.5, sum) == 2.5
+    tensor = torch.ones(1, requires_grad=True)
+    result = all_reduced(tensor * 2, torch.distributed.ReduceOp.SUM)
+    assert (result.item(), result.requires_grad) == (2.0, False)
+
+
+def work(rank: int, folder: str) -> None:
+    """What each of two processes does and checks."""
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    ops = torch.distributed.ReduceOp
+
+    model = torch.nn.Linear(2, 1)
+    with torch.no_grad():
+        model.weight.fill_(1.0)
+    unused = torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([{"params": model.parameters()}, {"params": [unused]}], lr=0.1)
+    model(torch.full((1, 2), 1.0 + rank)).sum().backward()
+    average_gradients(optimizer)
+    assert model.weight.grad.tolist() == [[1.5, 1.5]]
+    assert unused.grad is None
+
+    # The same as DistributedDataParallel, step by step.
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    twin = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    twin.load_state_dict(net.state_dict())
+    wrapped = torch.nn.parallel.DistributedDataParallel(twin)
+    plain, other = (torch.optim.Adam(each.parameters(), lr=0.01) for each in (net, twin))
+    torch.manual_seed(rank)
+    for _ in range(5):
+        batch = torch.randn(8, 3)
+        losses = []
+        for module, opt in ((net, plain), (wrapped, other)):
+            opt.zero_grad()
+            loss = module(batch).square().mean()
+            loss.backward()
+            if module is net:
+                average_gradients(opt)
+            opt.step()
+            losses.append(loss.detach())
+        assert torch.equal(*losses)
+    for first, second in zip(net.parameters(), twin.parameters()):
+        assert torch.equal(first, second)
+
+    tensor = torch.tensor([1.0 + rank, 4.0], requires_grad=True)
+    assert all_reduced(tensor, ops.SUM).tolist() == [3.0, 8.0]
+    assert all_reduced(tensor, ops.AVG).tolist() == [1.5, 4.0]
+    assert all_reduced(tensor, ops.MAX).tolist() == [2.0, 4.0]
+    assert tensor.tolist() == [1.0 + rank, 4.0]
+
+    for _ in range(2):
+        assert mesh_reduce(0.5 + rank, lambda values: sum(values) / len(values)) == 1.0
+    assert mesh_reduce({"ids": list(range(rank * 9)), "t": torch.ones(1)}, len) == 2
+    assert mesh_reduce((rank, "a"), list) == [(0, "a"), (1, "a")]
+    torch.distributed.destroy_process_group()
+
+
+def test_two_processes(tmp_path: Path) -> None:
+    torch.multiprocessing.spawn(work, args=(str(tmp_path),), nprocs=2)
