@@ -1,0 +1,1 @@
+"""neuronx_distributed: the parallel layers, with gloo groups of torch.distributed."""

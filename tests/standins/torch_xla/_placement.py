@@ -1,0 +1,47 @@
+"""Device "xla" is the CPU, with the two environment variables that change what a float is there."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+
+def _is_xla(value: Any) -> bool:
+    if isinstance(value, torch.device):
+        return value.type == "xla"
+    return isinstance(value, str) and value.split(":")[0] == "xla"
+
+
+def _as_stored(tensor: torch.Tensor) -> torch.Tensor:
+    """XLA_USE_BF16 stores floats and doubles as bfloat16, XLA_DOWNCAST_BF16 floats as bfloat16 and doubles as float32."""
+    if os.environ.get("XLA_USE_BF16") == "1" and tensor.dtype in (torch.float32, torch.float64):
+        return tensor.to(torch.bfloat16)
+    if os.environ.get("XLA_DOWNCAST_BF16") == "1":
+        return tensor.to({torch.float32: torch.bfloat16, torch.float64: torch.float32}.get(tensor.dtype, tensor.dtype))
+    return tensor
+
+
+class _OnTheCpu(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if not any(_is_xla(value) for value in (*args, *kwargs.values())):
+            return func(*args, **kwargs)
+        args = tuple("cpu" if _is_xla(value) else value for value in args)
+        kwargs = {key: "cpu" if _is_xla(value) else value for key, value in kwargs.items()}
+        result = func(*args, **kwargs)
+        return _as_stored(result) if isinstance(result, torch.Tensor) else result
+
+
+class autocast(torch.amp.autocast):
+    """torch.autocast that takes "xla" for the CPU."""
+
+    def __init__(self, device_type: str, *args, **kwargs) -> None:
+        super().__init__("cpu" if device_type == "xla" else device_type, *args, **kwargs)
+
+
+def install() -> None:
+    _OnTheCpu().__enter__()
+    torch.autocast = torch.amp.autocast = autocast
