@@ -17,6 +17,8 @@ BACKENDS = {"init_process_group": "gloo", "new_group": "gloo", "compile": "eager
 
 
 class OnTheCpu(ast.NodeTransformer):
+    _word = "cpu"
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
         function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         self._word, outer = BACKENDS.get(function, "cpu"), self._word
@@ -24,18 +26,14 @@ class OnTheCpu(ast.NodeTransformer):
         self._word = outer
         return node
 
-    _word = "cpu"
-
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         return ast.copy_location(ast.Constant(self._word), node) if node.value == "neuron" else node
 
 
-def main() -> None:
-    sys.argv.pop(0)
-    script = Path(sys.argv[0])
+def run(script: Path) -> None:
+    """Runs the program as the main module."""
     tree = OnTheCpu().visit(ast.parse(script.read_text(encoding="utf-8"), str(script)))
     torch.accelerator.synchronize = lambda *args, **kwargs: None
-    torch.accelerator.device_count = lambda: 1
     module = types.ModuleType("__main__")
     module.__file__ = str(script)
     sys.modules["__main__"] = module
@@ -43,4 +41,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.argv.pop(0)
+    run(Path(sys.argv[0]))

@@ -40,7 +40,9 @@ class _TwoInputs(_OneInput):
 
 
 @torch.no_grad()
-def trace(func, example_inputs: Any, *args, compiler_args=None, compiler_workdir=None, **options) -> torch.jit.ScriptModule:
+def trace(
+    func, example_inputs: Any, *args, compiler_args=None, compiler_workdir=None, **options
+) -> torch.jit.ScriptModule:
     inputs = example_inputs if isinstance(example_inputs, tuple) else (example_inputs,)
     traced = torch.jit.trace(func, inputs)
     kind = {1: _OneInput, 2: _TwoInputs}[len(inputs)]

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-
 from torch_xla import _placement, _steps, _world
 
 __version__ = "2.9.0"

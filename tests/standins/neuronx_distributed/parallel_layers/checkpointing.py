@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import torch
-
 import torch_xla.core.xla_model as xm
 from neuronx_distributed.parallel_layers.parallel_state import get_data_parallel_rank, get_tensor_model_parallel_rank
 

@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from torch import nn
-
 from neuronx_distributed.parallel_layers import mappings
 from neuronx_distributed.parallel_layers.parallel_state import (
     get_tensor_model_parallel_rank,
     get_tensor_model_parallel_size,
 )
+from torch import nn
 
 
 def divide(numerator: int, denominator: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 import torch.distributed as dist
-
 from neuronx_distributed.parallel_layers.parallel_state import (
     get_tensor_model_parallel_group,
     get_tensor_model_parallel_rank,

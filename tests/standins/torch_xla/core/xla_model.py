@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-
 import torch_xla
 from torch_xla import _nested, _steps, _world, runtime
 
@@ -77,9 +76,12 @@ def _reduced(reduce_type: str, tensor: torch.Tensor, scale: float, groups: list[
         chosen = [parts[member] for member in _world.peers(groups)]
         result = chosen[0]
         for part in chosen[1:]:
-            result = {REDUCE_SUM: torch.add, REDUCE_MUL: torch.mul, REDUCE_MIN: torch.minimum, REDUCE_MAX: torch.maximum}[
-                reduce_type
-            ](result, part)
+            result = {
+                REDUCE_SUM: torch.add,
+                REDUCE_MUL: torch.mul,
+                REDUCE_MIN: torch.minimum,
+                REDUCE_MAX: torch.maximum,
+            }[reduce_type](result, part)
     else:
         result = tensor.detach().clone(memory_format=torch.contiguous_format)
         options = dist.AllreduceOptions()

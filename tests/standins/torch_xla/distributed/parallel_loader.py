@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-
 import torch_xla
 from torch_xla import _nested
 

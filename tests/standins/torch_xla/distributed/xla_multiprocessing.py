@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import torch
 import torch.multiprocessing
-
 from torch_xla import _world
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch.optim import Optimizer
-
 import torch_xla.core.xla_model as xm
 import torch_xla.runtime as xr
+from torch.optim import Optimizer
 
 
 class ZeroRedundancyOptimizer(Optimizer):

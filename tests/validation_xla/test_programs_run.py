@@ -1,0 +1,147 @@
+"""XLA and NxD programs run before and after the port, and print the same losses.
+
+``before.py`` runs on the stand-ins of the XLA packages, the port with the device read as the CPU, both on one thread.
+With two processes the numbers are compared as they are printed: each computes the same sums of the same parts, and the
+sum of two has one order only. Four processes reduce in another order, so that their losses are compared with a tolerance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
+
+from tests.validation_xla.launching import Program
+
+SCRIPTS = Path(__file__).parent.parent.parent / "fixtures" / "scripts"
+TWO_CORES = (("NEURONCORE_NUM_DEVICES", "2"),)
+
+# name -> (arguments, processes before and after the port, lines printed); a program that starts its processes itself
+# is run by no process manager before the port.
+RUNS = {
+    "neuronx-trace": ("", 0, 0, 5),
+    "nxd-tensor-parallel": ("--max_steps 4", 2, 2, 4),
+    "xla-mlp-single": ("--epochs 1 --samples 128", 0, 0, 5),
+    "xla-spawn": ("--epochs 1 --samples 96", 0, 2, 4),
+    "xla-torchrun-ddp": ("--epochs 2 --samples 128", 2, 2, 11),
+    "xla-zero1": ("--steps 4", 2, 2, 4),
+}
+
+# Where the programs write what they trained.
+CHECKPOINTS = {
+    "xla-mlp-single": "checkpoints/mlp.pt",
+    "xla-spawn": "convnet.pt",
+    "xla-torchrun-ddp": "output/checkpoint.pt",
+    "xla-zero1": "zero1.pt",
+}
+
+# What the XLA call did and a careless port forgets: what is written, what is there instead.
+MISTAKES = {
+    "nxd-tensor-parallel": ('average_gradients(optimizer, mesh.get_group("dp"))', "pass"),
+    "xla-spawn": ("        average_gradients(optimizer)\n", ""),
+    "xla-torchrun-ddp": ("            average_gradients(optimizer)\n", ""),
+    "xla-zero1": ("        torch.nn.utils.clip_grad_norm_(model.parameters(), args.max_grad_norm)\n", ""),
+}
+
+
+def reviewed_port(name: str) -> Path:
+    """The finished port: by hand where a person must finish it, else what the fix writes or is to write."""
+    files = (SCRIPTS / name / file for file in ("ported.py", "after.py", "port.py"))
+    return next(file for file in files if file.is_file())
+
+
+Sides = tuple[Path, list[str], list[str]]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory) -> Callable[..., Sides]:
+    """Runs a program and its port once; returns the folder with their two folders, and what they print."""
+
+    @cache
+    def run(name: str, extra: str = "", processes: int | None = None) -> Sides:
+        folder = tmp_path_factory.mktemp(name)
+        arguments, before, after, _ = RUNS[name]
+        arguments = f"{arguments} {extra}"
+        old = Program(SCRIPTS / name / "before.py", arguments, processes or before, TWO_CORES)
+        new = Program(reviewed_port(name), arguments, processes or after)
+        return folder, old.on_standins(folder / "before"), new.on_cpu(folder / "after")
+
+    return run
+
+
+@pytest.mark.parametrize("name", sorted(RUNS))
+def test_same_losses(both, name: str) -> None:
+    _, before, after = both(name)
+    assert len(before) == RUNS[name][3]
+    assert after == before
+
+
+@pytest.mark.parametrize("name", sorted(CHECKPOINTS))
+def test_same_checkpoints(both, name: str) -> None:
+    folder, _, _ = both(name)
+    old, new = (torch.load(folder / side / CHECKPOINTS[name]) for side in ("before", "after"))
+    assert_same(old, new)
+
+
+def assert_same(old, new) -> None:
+    """Equal keys in equal order, equal numbers; a port may keep tuples that XLA's saving made lists."""
+    if isinstance(old, torch.Tensor):
+        torch.testing.assert_close(new, old)
+    elif isinstance(old, dict):
+        assert list(new) == list(old)
+        for key in old:
+            assert_same(old[key], new[key])
+    elif isinstance(old, (list, tuple)):
+        assert len(new) == len(old)
+        for left, right in zip(old, new):
+            assert_same(left, right)
+    else:
+        assert new == old
+
+
+def test_tensor_parallel_checkpoints(both, tmp_path: Path) -> None:
+    """The parts that NxD wrote, one file a rank, are the model that torch.distributed.checkpoint wrote."""
+    folder, _, _ = both("nxd-tensor-parallel")
+    dcp_to_torch_save(folder / "after" / "checkpoint", tmp_path / "whole.pt")
+    whole = torch.load(tmp_path / "whole.pt")["model"]
+    files = sorted((folder / "before" / "checkpoint").glob("*/checkpoint.pt"))
+    parts = [torch.load(file)["model"] for file in files]
+    assert len(parts) == 2
+    assert set(whole) == set(parts[0])
+    for key, tensor in whole.items():
+        pieces = [part[key] for part in parts]
+        cut = [dim for dim in range(tensor.dim()) if pieces[0].shape[dim] != tensor.shape[dim]]
+        torch.testing.assert_close(tensor, torch.cat(pieces, dim=cut[0]) if cut else pieces[0])
+
+
+def numbers(lines: list[str]) -> list[float]:
+    return [float(number) for line in lines for number in re.findall(r"-?\d+\.\d+", line)]
+
+
+@pytest.mark.parametrize(("processes", "tensor_parallel"), [(2, 1), (4, 2)])
+def test_data_parallel_replicas(both, processes: int, tensor_parallel: int) -> None:
+    """Gradients are averaged over the replicas only."""
+    _, before, after = both("nxd-tensor-parallel", f"--tensor_parallel_size {tensor_parallel}", processes)
+    assert len(before) == 4
+    assert numbers(after) == pytest.approx(numbers(before), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted(MISTAKES))
+def test_a_careless_port_is_seen(both, tmp_path: Path, name: str) -> None:
+    # with one replica there would be nothing to average
+    extra = "--tensor_parallel_size 1" if name == "nxd-tensor-parallel" else ""
+    _, before, _ = both(name, extra)
+    right, wrong = MISTAKES[name]
+    text = reviewed_port(name).read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    careless = tmp_path / "careless.py"
+    careless.write_text(text.replace(right, wrong), encoding="utf-8")
+    arguments, _, processes, _ = RUNS[name]
+    after = Program(careless, f"{arguments} {extra}", processes).on_cpu(tmp_path / "after")
+    assert len(after) == len(before)
+    assert after != before
