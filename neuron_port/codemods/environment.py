@@ -1,4 +1,4 @@
-"""Environment variables of CUDA, NCCL and NVIDIA.
+"""Environment variables of another platform: CUDA, NCCL and NVIDIA; PyTorch/XLA and the Neuron tools built on it.
 
     os.environ["CUDA_LAUNCH_BLOCKING"] = "1"          ->  os.environ["NEURON_LAUNCH_BLOCKING"] = "1"
     os.environ["CUDA_VISIBLE_DEVICES"] = "0"          ->  os.environ["NEURON_RT_VISIBLE_CORES"] = "0"      (unsafe)
@@ -8,8 +8,10 @@
     len(os.environ["CUDA_VISIBLE_DEVICES"].split(","))  ->  torch.accelerator.device_count()              (unsafe)
     os.environ.get("CUDA_VISIBLE_DEVICES")                reported
     subprocess.run(cmd, env={"CUDA_VISIBLE_DEVICES": "0"})    reported
+    os.environ["USE_TORCH_XLA"] = "1"                 ->  os.environ["USE_TORCH_XLA"] = "0"
+    if os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY"):  ->  if False:
 
-Portable code keeps them for its CUDA users.
+Portable code keeps those of CUDA for its CUDA users; the rules say for which targets they write.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from neuron_port.codemods import compiler_flags
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.old_imports import is_old_import
 from neuron_port.codemods.settings import harmless
-from neuron_port.edits.operations import Operation, RemoveStatement, Replace, SetString
+from neuron_port.edits.operations import InsertComment, Operation, RemoveStatement, Replace, SetString
 from neuron_port.findings import Applicability, Severity
 from neuron_port.rules.model import Row
 from neuron_port.semantics.module import statement
@@ -42,7 +46,7 @@ _SPAWNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Access:
+class Access:
     """How a variable is used: ``kind`` is set, forget, read, test or entry (of a dict); ``place`` the whole of it."""
 
     kind: str
@@ -56,11 +60,14 @@ def inspect(site: Site) -> Iterator[Report]:
     if not isinstance(node, ast.Constant):
         return
     row = _row(site, node.value)
-    access = _access(site, node) if row is not None else None
-    if row is None or access is None:
+    access = access_of(site, node) if row is not None else None
+    if row is None or access is None or not _concerns(site, row):
         return
-    site = replace(site, row=row)
-    if access.kind in ("read", "test"):
+    site = replace(site, row=row, qualname=node.value)
+    if "flags" in row.options:
+        whole = whole_statement(access.place) if access.kind == "set" else None
+        yield from compiler_flags.inspect(site, access.value, whole)
+    elif access.kind in ("read", "test"):
         yield _read(site, access)
     elif access.kind == "entry":
         yield _entry(site)
@@ -81,7 +88,19 @@ def _row(site: Site, name: str) -> Row | None:
     return best
 
 
-def _access(site: Site, node: ast.Constant) -> _Access | None:
+def _concerns(site: Site, row: Row) -> bool:
+    """Whether the file is one that the row is about."""
+    if row.options.get("with_xla") and not any(is_old_import(binding) for binding in site.module.found.imports):
+        return False  # TensorFlow and JAX read variables of these names too
+    return not row.options.get("spawns_only") or _spawns(site)
+
+
+def writes(site: Site) -> bool:
+    """Whether the target's code leaves the old platform's variables out."""
+    return site.context.target in site.row.options.get("targets", site.rule.options.get("targets", ("neuron",)))
+
+
+def access_of(site: Site, node: ast.Constant) -> Access | None:
     """How the string is used, ``None`` when it is no name of an environment variable."""
     parent = node.parent
     module = site.module
@@ -90,8 +109,8 @@ def _access(site: Site, node: ast.Constant) -> _Access | None:
             return None
         if isinstance(parent.ctx, ast.Store):
             around = parent.parent
-            return _Access("set", around, around.value if isinstance(around, ast.Assign) else None)
-        return _Access("forget" if isinstance(parent.ctx, ast.Del) else "read", parent)
+            return Access("set", around, around.value if isinstance(around, (ast.Assign, ast.AugAssign)) else None)
+        return Access("forget" if isinstance(parent.ctx, ast.Del) else "read", parent)
     if isinstance(parent, ast.Call) and parent.args[:1] == [node]:
         function = parent.func
         method = function.attr if isinstance(function, ast.Attribute) else ""
@@ -99,18 +118,19 @@ def _access(site: Site, node: ast.Constant) -> _Access | None:
         if isinstance(function, ast.Attribute) and _is_environment(site, function.value):
             qualname = f"os.environ.{method}"
         if qualname in _SETTERS:
-            return _Access("set", parent, parent.args[1] if len(parent.args) > 1 else None)
+            return Access("set", parent, parent.args[1] if len(parent.args) > 1 else None)
         if qualname in _FORGETTERS:
-            return _Access("forget", parent)
+            return Access("forget", parent)
         if qualname in _GETTERS:
-            return _Access("read", parent)
+            return Access("read", parent)
         if method in ("setenv", "delenv"):  # pytest's monkeypatch
-            return _Access("entry", parent)
+            return Access("entry", parent, parent.args[1] if len(parent.args) > 1 else None)
         return None
     if isinstance(parent, ast.Compare) and parent.left is node and isinstance(parent.ops[0], (ast.In, ast.NotIn)):
-        return _Access("test", parent) if _is_environment(site, parent.comparators[0]) else None
+        return Access("test", parent) if _is_environment(site, parent.comparators[0]) else None
     if isinstance(parent, ast.Dict) and node in parent.keys:
-        return _Access("entry", parent) if _becomes_environment(site, parent) else None
+        value = parent.values[parent.keys.index(node)]
+        return Access("entry", parent, value) if _becomes_environment(site, parent) else None
     return None
 
 
@@ -144,7 +164,7 @@ def _becomes_environment(site: Site, node: ast.Dict) -> bool:
 # -- reports -----------------------------------------------------------------------------------------------------------
 
 
-def _written(site: Site, access: _Access) -> Iterator[Report]:
+def _written(site: Site, access: Access) -> Iterator[Report]:
     row = site.row
     options = row.options
     held = options.get("contains")
@@ -153,8 +173,15 @@ def _written(site: Site, access: _Access) -> Iterator[Report]:
         if any(isinstance(value, str) and text in value for text in held):
             yield site.report(applicability=Applicability.MANUAL)
         return
-    if value in options.get("hide", ()) and value is not None:
+    if isinstance(value, str) and any(_fits(value, pattern) for pattern in options.get("hide", ())):
         yield site.report(options["hide_message"], applicability=Applicability.MANUAL)
+        return
+    if value is not None and value in options.get("fine", ()):
+        return
+    if options.get("per_rank") and access.value is not None and _names_rank(access.value):
+        return
+    if "set_to" in options:
+        yield _set_to(site, access, options["set_to"])
         return
     removes = row.action == "remove"
     message = row.message
@@ -164,38 +191,75 @@ def _written(site: Site, access: _Access) -> Iterator[Report]:
     if late:
         message = f"{message}; {options['late_message']}"
     operations: list[Operation] = []
-    if row.action == "flag" or site.context.portable:
+    if row.action == "flag" or not writes(site):
         pass
     elif not removes:
         operations = [SetString(site.node, row.to)]
-    elif (whole := _statement(access.place)) is not None:
-        operations = [RemoveStatement(whole)]
+    elif (whole := whole_statement(access.place)) is not None:
+        operations = [RemoveStatement(whole), *_comment(site, whole, value)]
+    is_off = value is not None and value in options.get("off", ())
     doubt = late or (removes and access.value is not None and not harmless([access.value]))
     yield site.report(
         message,
-        severity=max(row.severity, Severity.WARNING) if late else row.severity,
+        severity=max(row.severity, Severity.WARNING) if late else Severity.INFO if is_off else row.severity,
         operations=operations,
         applicability=min(row.applicability, Applicability.UNSAFE) if doubt else row.applicability,
     )
 
 
-def _statement(place: ast.AST) -> ast.stmt | None:
+def _names_rank(value: ast.expr) -> bool:
+    """Whether a value is worked out from the rank of the process."""
+    words = (getattr(node, "id", getattr(node, "attr", getattr(node, "value", ""))) for node in ast.walk(value))
+    return any(isinstance(word, str) and "rank" in word.lower() for word in words)
+
+
+def _fits(value: str, pattern: str) -> bool:
+    return value.startswith(pattern[:-1]) if pattern.endswith("*") else value == pattern
+
+
+def _set_to(site: Site, access: Access, wanted: str) -> Report:
+    """The variable keeps its name and gets the one value that is right on Neuron."""
+    literal = access.value if isinstance(access.value, ast.Constant) and isinstance(access.value.value, str) else None
+    operations: list[Operation] = []
+    if literal is not None:
+        operations = [SetString(literal, wanted)]
+    elif access.value is not None:
+        operations = [Replace(access.value, f'"{wanted}"')]
+    return site.report(
+        operations=operations,
+        applicability=site.row.applicability if literal is not None else Applicability.UNSAFE,
+    )
+
+
+def _comment(site: Site, whole: ast.stmt, value: object) -> list[Operation]:
+    """A note where a variable goes that did more than the platform's own business."""
+    text = site.row.options.get("comment")
+    if text is None or value in site.row.options.get("off", ()):
+        return []
+    return [InsertComment(whole, f"TODO(neuron-port): {site.rule.code} {text}")]
+
+
+def whole_statement(place: ast.AST) -> ast.stmt | None:
     """The statement that only writes the variable."""
     if isinstance(place, ast.Assign):
         return place if len(place.targets) == 1 else None
+    if isinstance(place, ast.AugAssign):
+        return place
     if isinstance(place, ast.Call):
         return place.parent if isinstance(place.parent, ast.Expr) else None
     around = getattr(place, "parent", None)
     return around if isinstance(around, ast.Delete) and len(around.targets) == 1 else None
 
 
-def _read(site: Site, access: _Access) -> Report:
+def _read(site: Site, access: Access) -> Report:
     row = site.row
     options = row.options
     if "contains" in options:
         return site.report(row.message, severity=Severity.INFO, applicability=Applicability.MANUAL)
+    if options.get("unset"):
+        return _unset(site, access)
     count = _count(access.place)
-    if count is not None and "count_new" in options and not site.context.portable:
+    if count is not None and "count_new" in options and writes(site):
         spelling = site.spell(options["count_new"].removesuffix("()"), count)
         # An import of torch that is added would come before the place where the variable is set.
         if spelling is not None and not spelling.operations:
@@ -212,9 +276,51 @@ def _read(site: Site, access: _Access) -> Report:
     return site.report(
         options.get("read_message", row.message),
         severity=Severity.parse(options["read_severity"]) if subscript and "read_severity" in options else row.severity,
-        operations=[SetString(site.node, row.to)] if renamed and not site.context.portable else [],
+        operations=[SetString(site.node, row.to)] if renamed and writes(site) else [],
         applicability=row.applicability if renamed else Applicability.MANUAL,
     )
+
+
+def _unset(site: Site, access: Access) -> Report:
+    """A question about a variable that nobody sets any more: its outcome is known."""
+    found = _outcome(access.place)
+    message = site.row.options.get("read_message", site.row.message)
+    if found is None:
+        return site.report(message, applicability=Applicability.MANUAL)
+    place, value = found
+    return site.report(message, node=place, operations=[Replace(place, repr(value))] if writes(site) else [])
+
+
+def _outcome(place: ast.AST) -> tuple[ast.expr, object] | None:
+    """The largest expression around ``place`` that has a known value without the variable, and that value."""
+    if isinstance(place, ast.Compare):
+        return _in_condition(place, isinstance(place.ops[0], ast.NotIn))
+    if not isinstance(place, ast.Call):
+        return None
+    default = place.args[1] if len(place.args) > 1 else ast.Constant(None)
+    if not isinstance(default, ast.Constant) or place.keywords:
+        return None
+    value = default.value
+    parent = place.parent
+    converts = getattr(parent.func, "id", "") if isinstance(parent, ast.Call) and parent.args == [place] else ""
+    if converts == "bool" or (converts == "int" and str(value).isdigit()):
+        value = bool(value) if converts == "bool" else int(value)
+        place, parent = parent, parent.parent
+    if isinstance(parent, ast.Compare) and parent.left is place and len(parent.ops) == 1:
+        other, operator = parent.comparators[0], parent.ops[0]
+        if isinstance(other, ast.Constant) and isinstance(operator, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
+            same = value == other.value and type(value) is type(other.value)
+            return _in_condition(parent, same is isinstance(operator, (ast.Eq, ast.Is)))
+    return _in_condition(place, value)
+
+
+def _in_condition(place: ast.expr, value: object) -> tuple[ast.expr, object]:
+    """Where only the truth of ``value`` counts it becomes one, and ``not`` is worked out."""
+    parent = place.parent
+    if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
+        return parent, not value
+    is_test = isinstance(parent, (ast.If, ast.IfExp, ast.While)) and parent.test is place
+    return place, bool(value) if is_test else value
 
 
 def _is_set(site: Site) -> bool:
@@ -223,7 +329,7 @@ def _is_set(site: Site) -> bool:
         return False
     for node in site.module.found.strings:
         if isinstance(node, ast.Constant) and node.value == site.node.value:
-            access = _access(site, node)
+            access = access_of(site, node)
             value = access.value if access is not None and access.kind == "set" else None
             if value is not None and getattr(value, "value", None) not in site.row.options.get("hide", ()):
                 return True
@@ -233,7 +339,7 @@ def _is_set(site: Site) -> bool:
 def _entry(site: Site) -> Report:
     """An entry of a dict that becomes an environment: only a variable with a counterpart is renamed."""
     row = site.row
-    renamed = row.action == "rewrite" and not row.options.get("spawns_remove") and not site.context.portable
+    renamed = row.action == "rewrite" and not row.options.get("spawns_remove") and writes(site)
     return site.report(
         row.message,
         operations=[SetString(site.node, row.to)] if renamed else [],
@@ -260,8 +366,10 @@ def _count(place: ast.AST) -> ast.Call | None:
 
 
 def _spawns(site: Site) -> bool:
-    """Whether the program starts processes that find their core themselves."""
+    """Whether the program starts processes that find their core themselves, or is one of them."""
     module = site.module
+    if site.context.processes.has_group:
+        return True
     for binding in module.found.imports:
         if (binding.qualname or "").startswith(_SPAWNS):
             return True

@@ -199,7 +199,10 @@ class RequireDefinition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InsertComment:
-    """Put ``# text`` on a line of its own above a statement, unless the same text stands there already."""
+    """Put ``# text`` on a line of its own above a statement, unless the same text stands there already.
+
+    Where the statement is removed, it goes above the next one in the block, or above the one that the block is part of.
+    """
 
     node: ast.stmt
     text: str

@@ -89,6 +89,7 @@ class Plan:
             WriteError: an operation does not suit its node, or two of them change the same text.
         """
         self._pending = self._expressions.splices()
+        self._hand_comments_on()
         self._require_imports()
         self._require_definitions()
         self._join_present_imports()
@@ -147,6 +148,15 @@ class Plan:
                 return True
             statement = self._places.place(statement).parent
         return False
+
+    def _hand_comments_on(self) -> None:
+        """Let the comments that a removed statement was given stand above what follows it, or what it was part of."""
+        for change in [each for each in self._changes.values() if each.removed and each.comments]:
+            place = self._places.place(change.statement)
+            behind = [each for each in place.block[place.index + 1 :] if not self._gone(each)]
+            heir = behind[0] if behind else place.parent
+            if heir is not None and not self._gone(heir):
+                self._changes.setdefault(id(heir), _Changes(heir)).comments += change.comments
 
     def _require_imports(self) -> None:
         if not self._required:

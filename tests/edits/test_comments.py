@@ -82,7 +82,18 @@ def test_several(write):
 
 def test_above_a_removed_statement(write):
     make = lambda code: [InsertComment(code.stmt("a()"), "note"), RemoveStatement(code.stmt("a()"))]  # noqa: E731
-    assert write("a()\nb()\n", make) == "b()\n"
+    assert write("a()\nb()\n", make) == "# note\nb()\n"
+    assert write("if x:\n    a()\nb()\n", make) == "# note\nif x:\n    pass\nb()\n"
+
+
+def test_above_one_of_several_removed_statements(write):
+    make = lambda code: [  # noqa: E731
+        InsertComment(code.stmt("a()"), "note"),
+        RemoveStatement(code.stmt("a()")),
+        RemoveStatement(code.stmt("b()")),
+    ]
+    assert write("a()\nb()\nc()\n", make) == "# note\nc()\n"
+    assert write("a()\nb()\n", make) == ""
 
 
 def test_no_comment_without_a_line_end(write):
