@@ -151,12 +151,17 @@ class Plan:
 
     def _hand_comments_on(self) -> None:
         """Let the comments that a removed statement was given stand above what follows it, or what it was part of."""
-        for change in [each for each in self._changes.values() if each.removed and each.comments]:
-            place = self._places.place(change.statement)
-            behind = [each for each in place.block[place.index + 1 :] if not self._gone(each)]
-            heir = behind[0] if behind else place.parent
-            if heir is not None and not self._gone(heir):
+        for change in [each for each in self._changes.values() if each.comments and self._gone(each.statement)]:
+            heir = self._heir(change.statement)
+            if heir is not None:
                 self._changes.setdefault(id(heir), _Changes(heir)).comments += change.comments
+
+    def _heir(self, statement: ast.stmt | None) -> ast.stmt | None:
+        while statement is not None and self._gone(statement):
+            place = self._places.place(statement)
+            behind = [each for each in place.block[place.index + 1 :] if not self._gone(each)]
+            statement = behind[0] if behind else place.parent
+        return statement
 
     def _require_imports(self) -> None:
         if not self._required:

@@ -115,8 +115,6 @@ def test_what_changed_numbers_leaves_a_comment() -> None:
         """
         def main(args):
             # TODO(neuron-port): NP298 XLA_DOWNCAST_BF16 turned float32 into bfloat16; move model and inputs to torch.bfloat16
-            if args.bf16:
-                pass
             run()
         """,
     )
