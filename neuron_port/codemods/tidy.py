@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from neuron_port.edits.operations import Operation, RemoveStatement
+from neuron_port.edits.operations import InsertComment, Operation, RemoveStatement
 
 
 def tidy(operations: Sequence[Operation]) -> list[Operation]:
@@ -37,8 +37,8 @@ def tidy(operations: Sequence[Operation]) -> list[Operation]:
             or getattr(operation, "statement", None)
             or getattr(operation, "node", None)
         )
-        if anchor is not None and id(anchor) in inside:
-            continue  # it goes with the statement around it
+        if anchor is not None and id(anchor) in inside and not isinstance(operation, InsertComment):
+            continue  # it goes with the statement around it; a comment is handed on
         if isinstance(operation, RemoveStatement):
             continue
         kept.append(operation)
