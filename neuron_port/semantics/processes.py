@@ -184,7 +184,7 @@ class Processes:
 
     def makes_own_group(self, launch: Launch) -> bool:
         """Whether the launched function, or what it calls in this file, makes a process group itself."""
-        function = self._function(launch.function)
+        function = self.function(launch.function)
         return function is not None and self._body_makes(function, 0, certainly=False)
 
     def joins(self, launch: Launch) -> bool:
@@ -224,7 +224,7 @@ class Processes:
         self._known[key] = True  # a function that calls itself adds nothing
         calls = self._calls(function) if depth < _MAX_DEPTH else []
         answers = [self._grouped(call, depth + 1) for call in calls]
-        answers += [self.joins(launch) for launch in self.launches if self._function(launch.function) is function]
+        answers += [self.joins(launch) for launch in self.launches if self.function(launch.function) is function]
         self._known[key] = all(answers) if answers else self._certain
         return self._known[key]
 
@@ -277,7 +277,7 @@ class Processes:
     def _call_makes(self, call: ast.Call, depth: int) -> bool:
         if self.module.qualname(call.func) in _MAKERS:
             return True
-        function = self._function(call.func)
+        function = self.function(call.func)
         return function is not None and self._body_makes(function, depth + 1)
 
     def _body_makes(
@@ -297,13 +297,13 @@ class Processes:
             calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
             found = any(self.module.qualname(call.func) in _MAKERS for call in calls) or any(
                 self._body_makes(inner, depth + 1, certainly=False)
-                for inner in (self._function(call.func) for call in calls)
+                for inner in (self.function(call.func) for call in calls)
                 if inner is not None
             )
         self._known[key] = found
         return found
 
-    def _function(self, node: ast.expr | None) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    def function(self, node: ast.expr | None) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The function of this file that an expression means: a plain name, a class by its ``__init__``, a method."""
         found = self.module.found
         if isinstance(node, ast.Name) and hasattr(node, "scope"):
@@ -331,7 +331,7 @@ class Processes:
         return [
             call
             for call in self.module.calls_of(name)
-            if self._function(call.func) is function and function not in ancestors(call)
+            if self.function(call.func) is function and function not in ancestors(call)
         ]
 
     # -- what the file uses -------------------------------------------------------------------------------------------

@@ -74,7 +74,10 @@ def test_imported_names_are_written_out() -> None:
 
 
 def test_passed_on_without_a_call() -> None:
-    assert codes("import torch_xla.core.xla_model as xm\nrun(device_fn=xm.xla_device)\n") == [(1, "NP203"), (2, "NP210")]
+    assert codes("import torch_xla.core.xla_model as xm\nrun(device_fn=xm.xla_device)\n") == [
+        (1, "NP203"),
+        (2, "NP210"),
+    ]
 
 
 @pytest.mark.parametrize(
