@@ -11,7 +11,8 @@ An entry is about one argument (``keyword``, and ``position`` where it may be pa
 - or, with ``missing``, when the argument is not passed at all.
 
 ``new`` is the source that takes the value's place, ``remove`` drops the argument, and neither reports it. Portable code
-keeps the argument unless ``portable`` holds a source of its own, or ``true`` for the same change.
+keeps the argument unless ``portable`` holds a source of its own, ``true`` for the same change, or ``""`` for none at all.
+``also`` holds arguments that the new value needs beside it: ``{ dynamic = "False" }``, written where the call has none.
 """
 
 from __future__ import annotations
@@ -120,14 +121,14 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
             if found:
                 kept = [branch for branch in options if branch not in found and not is_unset(branch)]
                 decided[keyword] = _Match(entry, argument, tuple(found), whole=not kept)
-    going = [match.argument for match in decided.values() if match.removes and _changes(site, match.entry)]
+    going = [match.argument for match in decided.values() if match.removes(site) and _changes(site, match.entry)]
     for match in decided.values():
         if match.argument is None:
             yield from _missing(site, target, match.entry)
-        elif match.removes:
+        elif match.removes(site):
             yield _removed(site, target, match, going)
         else:
-            yield from _replaced(site, match)
+            yield from _replaced(site, target, match)
 
 
 def matches(site: Site, value: ast.expr, entry: Mapping[str, Any]) -> bool:
@@ -253,10 +254,10 @@ class _Match:
     found: tuple[ast.expr, ...] = ()
     whole: bool = True
 
-    @property
-    def removes(self) -> bool:
+    def removes(self, site: Site) -> bool:
         """Whether the argument goes as a whole."""
-        return self.argument is not None and self.whole and bool(self.entry.get("remove"))
+        goes = bool(self.entry.get("remove")) or _text(site, self.entry) == ""
+        return self.argument is not None and self.whole and goes
 
 
 def _changes(site: Site, entry: Mapping[str, Any]) -> bool:
@@ -281,25 +282,31 @@ def _removed(site: Site, target: Called, match: _Match, going: Collection[ast.ex
         claim(site, value)
     else:
         claim_strings(site, value)
-    operations = [drop(target, match.argument, going)] if changes else []
+    operations = [drop(target, match.argument, going), *_beside(target, match.entry)] if changes else []
     return report_entry(site, match.entry, match.argument, operations, kept=not changes)
 
 
-def _replaced(site: Site, match: _Match) -> Iterator[Report]:
+def _replaced(site: Site, target: Called, match: _Match) -> Iterator[Report]:
     entry = match.entry
     changes = _changes(site, entry)
-    text = "None" if entry.get("remove") else _text(site, entry)
+    text = "None" if entry.get("remove") or _text(site, entry) == "" else _text(site, entry)
     for branch in match.found:
         operations: list[Operation] = []
         if changes and text is not None:
             spelling = source(site, text, branch)
             if spelling is not None:
-                operations = [_written(branch, spelling.text), *spelling.operations]
+                operations = [_written(branch, spelling.text), *spelling.operations, *_beside(target, entry)]
         if operations:
             claim(site, branch)
         else:
             claim_strings(site, branch)
         yield report_entry(site, entry, branch, operations, kept=not changes)
+
+
+def _beside(target: Called, entry: Mapping[str, Any]) -> list[Operation]:
+    """The arguments that go with the new value, where the call does not pass them already."""
+    added = {} if target.hidden else entry.get("also", {})
+    return [InsertArgument(target.call, text, name) for name, text in added.items() if target.argument(name) is None]
 
 
 def _written(branch: ast.expr, text: str) -> Operation:

@@ -20,7 +20,18 @@ HEAD = "import re\nfrom functools import partial\nimport torch\nfrom torch impor
         ('c = torch.compile(m, mode="default")', 'c = torch.compile(m, mode="default", backend="neuron")'),
         ("c = torch.compile(m, backend='inductor')", "c = torch.compile(m, backend='neuron')"),
         ('c = torch.compile(m, backend="cudagraphs")', 'c = torch.compile(m, backend="neuron")'),
-        ('c = torch.compile(m, backend="openxla")', 'c = torch.compile(m, backend="neuron")'),
+        ('c = torch.compile(m, backend="openxla")', 'c = torch.compile(m, backend="neuron", dynamic=False)'),
+        (
+            'c = torch.compile(m, dynamic=False, backend="openxla_eval")',
+            'c = torch.compile(m, dynamic=False, backend="neuron")',
+        ),
+        ('p = partial(torch.compile, backend="neuronx")', 'p = partial(torch.compile, backend="neuron", dynamic=False)'),
+        ('m.compile(backend="openxla")', 'm.compile(backend="neuron", dynamic=False)'),
+        (
+            'c = torch.compile(m, backend="openxla" if fast else "eager")',
+            'c = torch.compile(m, backend="neuron" if fast else "eager", dynamic=False)',
+        ),
+        ('torch.compiler.set_default_backend("openxla")', 'torch.compiler.set_default_backend("neuron")'),
         (
             'c = torch.compile(m, backend="inductor" if fast else "eager")',
             'c = torch.compile(m, backend="neuron" if fast else "eager")',
@@ -53,6 +64,10 @@ def test_safe(before: str, after: str) -> None:
             "torch._dynamo.config.automatic_dynamic_shapes = True",
             "torch._dynamo.config.automatic_dynamic_shapes = False",
         ),
+        (
+            'c = torch.compile(m, backend="aot_torchxla_trace_once")',
+            'c = torch.compile(m, backend="neuron", dynamic=False)',
+        ),
     ],
 )
 def test_unsafe(before: str, after: str) -> None:
@@ -82,6 +97,19 @@ def test_unsafe(before: str, after: str) -> None:
 def test_left_alone(line: str) -> None:
     assert port(HEAD, line) == line
     assert found(HEAD, line, "NP180") == []
+
+
+def test_backends_of_the_xla_lineage_are_one_finding() -> None:
+    line = 'c = torch.compile(m, backend="openxla")'
+    assert found(HEAD, line, "NP270") == ["error safe"]
+    assert found(HEAD, line, "NP180") == []
+    assert found(HEAD, 'c = torch.compile(m, backend="torchxla_trivial")', "NP270") == ["warning unsafe"]
+
+
+def test_portable_code_names_no_backend_of_one_platform() -> None:
+    before = 'import torch\nc = torch.compile(f, backend="openxla", fullgraph=True)\n'
+    after = "import torch\nc = torch.compile(f, fullgraph=True, dynamic=False)\n"
+    assert_ported(before, after, "safe", "portable")
 
 
 def test_options_of_both_kinds_are_left_to_a_person() -> None:
