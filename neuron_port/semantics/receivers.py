@@ -99,6 +99,11 @@ class Receivers:
             self._known[id(node)] = known
         return known
 
+    @staticmethod
+    def is_tensor_attribute(name: str) -> bool:
+        """Whether only tensors have an attribute or method of this name."""
+        return name in _TENSOR_METHODS or name in _TENSOR_ATTRIBUTES
+
     # -- values -----------------------------------------------------------------------------------------------------
 
     def _value(self, node: ast.expr, depth: int) -> Evidence:
