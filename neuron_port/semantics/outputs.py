@@ -20,6 +20,8 @@ _CLASSIFIERS = (
     "resnet resnext wide_resnet vgg alexnet squeezenet densenet mobilenet efficientnet regnet convnext vit_ swin shufflenet "
     "mnasnet maxvit"
 ).split()
+# What these make of a module gives the same when it is called.
+_SAME = frozenset({"torch_neuronx.trace", "torch.compile", "torch.jit.trace"})
 # Methods of tensors that give something else.
 _LEAVES = frozenset(
     "item tolist numpy size dim numel shape stride split chunk unbind topk sort max min tensor_split nonzero is_contiguous".split()
@@ -45,13 +47,23 @@ class Outputs:
             return False
         if isinstance(model, ast.Name) and hasattr(model, "scope"):
             values = [b.value for b in self.module.bindings(model) if b.kind is BindingKind.ASSIGN]
-            return bool(values) and all(value is not None and self.one_tensor(value, depth + 1) for value in values)
+            others = [value for value in values if not self._is_of(value, model)]
+            return bool(others) and all(value is not None and self.one_tensor(value, depth + 1) for value in others)
         if isinstance(model, ast.Attribute):
             stores = self.module.found.stores.get(model.attr, ())
-            return bool(stores) and all(value is not None and self.one_tensor(value, depth + 1) for _, value in stores)
+            values = [value for _, value in stores if not self._is_of(value, model)]
+            return bool(values) and all(value is not None and self.one_tensor(value, depth + 1) for value in values)
         if isinstance(model, ast.Call):
             return self._constructed(model, depth)
         return False
+
+    def _is_of(self, value: ast.expr | None, model: ast.expr) -> bool:
+        """``net = torch.compile(net)``: what it gives is what the other bindings of the name give."""
+        if isinstance(value, ast.Constant) and value.value is None:
+            return True
+        if not isinstance(value, ast.Call) or self.module.qualname(value.func) not in _SAME:
+            return False
+        return bool(value.args) and ast.unparse(value.args[0]) == ast.unparse(model)
 
     def _constructed(self, call: ast.Call, depth: int) -> bool:
         function = call.func
