@@ -205,6 +205,8 @@ class Plan:
         indent, newline = block_indent(place, self._places), self._lines.newline
         for operation in change.inserted:
             text = "".join(f"{indent}{row}{newline}" for row in self._template(operation, place)[0])
+            blank = newline * operation.apart
+            text = blank + text if operation.after else text + blank
             if operation.after and self._lines.text[line.stop - 1 : line.stop] not in ("\n", "\r"):
                 text = newline + text.removesuffix(newline)
             offset = line.stop if operation.after else line.begin

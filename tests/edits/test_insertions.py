@@ -16,11 +16,11 @@ from neuron_port.edits.operations import (
 )
 
 
-def insert(source, template, after=False, also=None, **holes):
+def insert(source, template, after=False, also=None, apart=0, **holes):
     def make(code):
         found = {name: code.expr(hole) for name, hole in holes.items()}
         return [
-            InsertStatement(code.stmt(source), template, found, after=after),
+            InsertStatement(code.stmt(source), template, found, after=after, apart=apart),
             *([also(code)] if also else []),
         ]
 
@@ -67,6 +67,12 @@ CASES = [
         ),
         "for i in y:\n    i = f(i)\n    a(i)\n    b(i)\n",
     ),
+    (
+        "class A:\n    pass\n\n\nb()\n",
+        insert("class A", "x = {{\n    A: 1,\n}}", after=True, apart=2),
+        "class A:\n    pass\n\n\nx = {\n    A: 1,\n}\n\n\nb()\n",
+    ),
+    ("a()\nb()\n", insert("b()", "x = 1", apart=1), "a()\nx = 1\n\nb()\n"),
     (
         "@d\ndef g():\n    pass\n",
         insert("def g", "x = 1"),
