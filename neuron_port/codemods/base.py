@@ -203,6 +203,16 @@ class Site:
         """``from torch import device as xla_device``: the name of the old platform would stay."""
         return self.rule.family == "xla" and self.binding.name != to.rpartition(".")[2]
 
+    def imported(self, module: str, name: str) -> Spelling | None:
+        """``name`` as ``from module import name`` gives it; ``None`` when the name means something else in this module."""
+        root = module.partition(".")[0]
+        for scope in self.module.found.scopes:
+            for binding in scope.bindings.get(name, ()):
+                known = binding.qualname or ""
+                if binding.kind is not BindingKind.IMPORT or known.partition(".")[0] != root:
+                    return None
+        return Spelling(name, (RequireImport(module, name),))
+
     def helper(self, name: str) -> Spelling | None:
         """The definition of ``codemods/helpers`` called ``name``; ``None`` when the name is taken in this module."""
         operations = available(self.module, name)

@@ -19,7 +19,13 @@ from neuron_port.codemods.argument_table import source, spell_closest
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.mesh import MAKERS, Made, Mesh, is_shared, mesh_at, mesh_of
 from neuron_port.codemods.name_table import removable
-from neuron_port.edits.operations import InsertStatement, Operation, RemoveStatement, Replace, ReplaceStatement, RequireImport
+from neuron_port.edits.operations import (
+    InsertStatement,
+    Operation,
+    RemoveStatement,
+    Replace,
+    ReplaceStatement,
+)
 from neuron_port.findings import Applicability
 
 _WIDTH = 100
@@ -52,12 +58,15 @@ def _made(site: Site) -> Report:
     made = next((each for each in mesh.made if each.call is site.call), None)
     device = site.device(text=True, node=site.call)
     world = spell_closest(site, "torch.distributed.get_world_size", site.call)
-    if made is None or device is None or world is None or _taken(site, "init_device_mesh"):
-        return site.report(f"{site.row.message}; a name that it needs is taken here", applicability=Applicability.MANUAL)
+    maker = site.imported("torch.distributed.device_mesh", "init_device_mesh")
+    if made is None or device is None or world is None or maker is None:
+        return site.report(
+            f"{site.row.message}; a name that it needs is taken here", applicability=Applicability.MANUAL
+        )
     text, holes = _text(mesh, made, device.text, world.text)
     operations: list[Operation] = [
         ReplaceStatement(site.call.parent, text, holes),
-        RequireImport("torch.distributed.device_mesh", "init_device_mesh"),
+        *maker.operations,
         *device.operations,
         *world.operations,
     ]
@@ -96,12 +105,6 @@ def _first(function: ast.AST) -> ast.stmt:
     body = function.body
     documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and len(body) > 1
     return body[1] if documented and isinstance(body[0].value.value, str) else body[0]
-
-
-def _taken(site: Site, name: str) -> bool:
-    """Whether a name that the port imports means something else in the module."""
-    bindings = [binding for scope in site.module.found.scopes for binding in scope.bindings.get(name, ())]
-    return any((binding.qualname or "").rpartition(".")[2] != name for binding in bindings)
 
 
 # -- questions ----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Context, Site, Spelling
-from neuron_port.semantics.module import ancestors, enclosing_function
+from neuron_port.semantics.module import ancestors, enclosing_function, scope_at
 
 MAKERS = (
     "neuronx_distributed.parallel_layers.parallel_state.initialize_model_parallel",
@@ -29,6 +29,8 @@ _PARAMETERS = (
     "lnc_size",
     "mesh_only",
 )
+# The rules with rows whose ports read the mesh: these have the key mesh.
+_READERS = ("NP284", "NP285", "NP286")
 _NAMES = ("mesh", "device_mesh", "parallel_mesh")
 # The order in which NeuronX Distributed numbers the ranks, the innermost dimension last.
 _ORDER = {"pp": "pipeline_model_parallel_size", "dp": None, "cp": "context_parallel_size", "tp": _PARAMETERS[0]}
@@ -44,11 +46,16 @@ class Made:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mesh:
-    """The one mesh of a file. ``function`` is where it is made, ``None`` at module level; ``made`` is empty when it is there already."""
+    """The one mesh of a file.
+
+    ``function`` is where it is made, ``None`` at module level, ``line`` the first line that does; ``made`` is empty when
+    the file has its mesh already.
+    """
 
     name: str
     dimensions: tuple[str, ...]
     function: ast.AST | None
+    line: int
     made: tuple[Made, ...] = ()
 
     @property
@@ -74,10 +81,10 @@ def mesh_of(context: Context) -> Mesh | str:
             return "what initialize_model_parallel returns is used"
         made.append(Made(call, sizes))
     dimensions = {tuple(each.sizes) for each in made}
-    name = next((name for name in _NAMES if not _bound(context, name)), None)
+    name = next((name for name in _NAMES if not _bound(context, calls, name)), None)
     if len(dimensions) > 1 or name is None:
         return "the groups are made in several ways" if name else "the name mesh means something else here"
-    return Mesh(name, dimensions.pop(), functions.pop(), tuple(made))
+    return Mesh(name, dimensions.pop(), functions.pop(), min(call.lineno for call in calls), tuple(made))
 
 
 def mesh_at(context: Context, node: ast.AST) -> Mesh | str:
@@ -85,14 +92,11 @@ def mesh_at(context: Context, node: ast.AST) -> Mesh | str:
     mesh = mesh_of(context)
     if isinstance(mesh, str):
         return mesh
-    if mesh.made:
-        inside = mesh.function is not None and mesh.function in ancestors(node)
-        if (inside or mesh.function is None) and enclosing_function(node) is mesh.function:
-            if node.lineno <= min(each.call.lineno for each in mesh.made):
-                return "it is asked for before the mesh is made"
-        return mesh
-    if mesh.function is not None and mesh.function not in ancestors(node) and not _is_global(mesh):
+    outside = mesh.function is not None and mesh.function not in ancestors(node)
+    if not mesh.made and outside and not _is_global(mesh):
         return "the mesh is local to another function"
+    if enclosing_function(node) is mesh.function and node.lineno < mesh.line:
+        return "it is asked for before the mesh is made"
     return mesh
 
 
@@ -100,9 +104,7 @@ def is_shared(context: Context, mesh: Mesh) -> bool:
     """Whether functions other than the one that makes the mesh read it."""
     if mesh.function is None:
         return False
-    names = [row.source for code in ("NP284", "NP285", "NP286") for row in _rows(context, code)]
-    users = context.module.calls_to(*names)
-    return any(mesh.function not in ancestors(call) for call in users)
+    return any(mesh.function not in ancestors(call) for call in _users(context))
 
 
 def part(site: Site, dimension: str, node: ast.AST) -> Spelling | str:
@@ -115,9 +117,10 @@ def part(site: Site, dimension: str, node: ast.AST) -> Spelling | str:
     return Spelling(f'{mesh.name}["{dimension}"]')
 
 
-def _rows(context: Context, code: str) -> tuple:
-    rule = context.rules.get(code)
-    return tuple(row for row in rule.rows if row.options.get("mesh")) if rule is not None else ()
+def _users(context: Context) -> list[ast.Call]:
+    """The calls whose port reads the mesh."""
+    rules = [context.rules[code] for code in _READERS if code in context.rules]
+    return context.module.calls_to(*(row.source for rule in rules for row in rule.rows if row.options.get("mesh")))
 
 
 def _sizes(call: ast.Call) -> dict[str, ast.expr | None] | str:
@@ -154,8 +157,11 @@ def _is_plain(value: ast.expr) -> bool:
     return isinstance(value, (ast.Name, ast.Constant))
 
 
-def _bound(context: Context, name: str) -> bool:
-    return any(name in scope.bindings for scope in context.module.found.scopes)
+def _bound(context: Context, calls: list[ast.Call], name: str) -> bool:
+    """Whether a name means something already where the mesh is made or read."""
+    if name in context.module.scope.bindings:
+        return True
+    return any(scope_at(node).lookup(name) is not None for node in (*calls, *_users(context)))
 
 
 def _native(context: Context) -> Mesh | None:
@@ -163,16 +169,25 @@ def _native(context: Context) -> Mesh | None:
     found = None
     for call in context.module.calls_to(*_NATIVE):
         target = call.parent
-        if not isinstance(target, ast.Assign) or len(target.targets) != 1 or not isinstance(target.targets[0], ast.Name):
+        if (
+            not isinstance(target, ast.Assign)
+            or len(target.targets) != 1
+            or not isinstance(target.targets[0], ast.Name)
+        ):
             return None
         names = next((keyword.value for keyword in call.keywords if keyword.arg == "mesh_dim_names"), None)
         if not isinstance(names, (ast.Tuple, ast.List)):
             return None
         dimensions = tuple(item.value for item in names.elts if isinstance(item, ast.Constant))
-        if found is not None and found != (target.targets[0].id, dimensions, enclosing_function(call)):
+        made = Mesh(target.targets[0].id, dimensions, enclosing_function(call), call.lineno)
+        if found is not None and (found.name, found.dimensions, found.function) != (
+            made.name,
+            dimensions,
+            made.function,
+        ):
             return None
-        found = (target.targets[0].id, dimensions, enclosing_function(call))
-    return Mesh(*found) if found is not None else None
+        found = found or made
+    return found
 
 
 def _is_global(mesh: Mesh) -> bool:

@@ -20,14 +20,13 @@ from neuron_port.codemods import placement
 from neuron_port.codemods.argument_table import spell_closest
 from neuron_port.codemods.arguments import Unmappable, carry
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.parallel_plan import PLAN, Layer, Plan, entry, plan_of, source_of
+from neuron_port.codemods.parallel_plan import PARAMETERS, PLAN, Layer, Plan, entry, plan_of, source_of
 from neuron_port.edits.operations import (
     AddElement,
     InsertStatement,
     Operation,
     Rename,
     Replace,
-    RequireImport,
 )
 from neuron_port.findings import Applicability
 from neuron_port.semantics.module import enclosing_function, statement
@@ -35,7 +34,9 @@ from neuron_port.semantics.scopes import Binding, BindingKind
 
 _PLAIN = {"column": "torch.nn.Linear", "row": "torch.nn.Linear", "embedding": "torch.nn.Embedding"}
 _LINEAR = "(in_features=input_size, out_features=output_size, bias, *, device, dtype)"
-_EMBEDDING = "(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, *, device, dtype)"
+_EMBEDDING = (
+    "(num_embeddings, embedding_dim, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, *, device, dtype)"
+)
 _NOTE = 'apply_plan(model, mesh["tp"], TENSOR_PARALLEL_PLAN) where the model is placed'
 
 
@@ -75,8 +76,6 @@ def _named(site: Site) -> str:
 
 
 def _ported(site: Site, layer: Layer) -> list[Operation]:
-    from neuron_port.codemods.parallel_plan import PARAMETERS
-
     call = layer.call
     plain = spell_closest(site, _PLAIN[layer.kind], call)
     if plain is None:
@@ -133,11 +132,12 @@ def _binds_function(site: Site, binding: Binding, depth: int) -> bool:
 def _planned(site: Site, plan: Plan) -> list[Operation]:
     """The plan behind its classes, or more entries for the one that is there."""
     module = site.module
-    for _, name in plan.names:
-        bound = [binding for scope in module.found.scopes for binding in scope.bindings.get(name, ())]
-        if any((binding.qualname or "").rpartition(".")[2] != name for binding in bound):
+    operations: list[Operation] = []
+    for source, name in plan.names:
+        spelling = site.imported(source, name)
+        if spelling is None:
             raise Unmappable(f"the name {name} means something else in this file")
-    operations: list[Operation] = [RequireImport(module_name, name) for module_name, name in plan.names]
+        operations += spelling.operations
     present = module.scope.bindings.get(PLAN, [])
     last = max(plan.owners, key=lambda owner: owner.lineno)
     if not present:

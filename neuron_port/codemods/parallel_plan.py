@@ -137,7 +137,9 @@ def plan_of(context: Context) -> Plan:
     for key, members in classes.items():
         if key in broken:
             line = broken[key].lineno
-            reasons.update({id(layer.call): f"a class is ported as a whole, and line {line} is not" for layer in members})
+            reasons.update(
+                {id(layer.call): f"a class is ported as a whole, and line {line} is not" for layer in members}
+            )
         else:
             layers += members
     layers.sort(key=lambda layer: (layer.call.lineno, layer.call.col_offset))

@@ -23,7 +23,6 @@ from neuron_port.codemods.parallel_plan import PLAN, plan_of
 from neuron_port.edits.operations import InsertStatement, ReplaceStatement
 from neuron_port.findings import Applicability
 from neuron_port.semantics.module import enclosing_class, enclosing_function, statement
-from neuron_port.semantics.scopes import BindingKind
 
 CODE = "NP284"
 _ELSEWHERE = (
@@ -184,7 +183,9 @@ def _plain(context: Context) -> list[tuple[ast.Call, ast.expr]]:
     """The first ``.to`` of each model of this file's planned classes, and the name of the model."""
     module = context.module
     plan = plan_of(context)
-    if not plan.layers or any(not _is_self(_model(call)) for call in module.calls_to(*_movers(context)) if _model(call)):
+    if not plan.layers or any(
+        not _is_self(_model(call)) for call in module.calls_to(*_movers(context)) if _model(call)
+    ):
         return []
     classes = _models(context, {owner.name for owner in plan.owners})
     found: dict[tuple[int, str], tuple[ast.Call, ast.expr]] = {}
@@ -206,14 +207,10 @@ def _named_model(context: Context, call: ast.Call, classes: set[str]) -> ast.Nam
         return parent.targets[0] if alone else None
     if not isinstance(receiver, ast.Name) or not isinstance(parent, (ast.Expr, ast.Assign)):
         return None
-    values = [binding.value for binding in context.module.bindings(receiver) if binding.kind is BindingKind.ASSIGN]
-    made = [value for value in values if isinstance(value, ast.Call) and _makes(value, classes)]
-    return receiver if made and len(made) == len([value for value in values if value is not parent_value(parent)]) else None
-
-
-def parent_value(parent: ast.AST) -> ast.expr | None:
-    """What an assignment assigns."""
-    return parent.value if isinstance(parent, ast.Assign) else None
+    kept = parent.value if isinstance(parent, ast.Assign) else None
+    values = [binding.value for binding in context.module.bindings(receiver) if binding.value is not kept]
+    made = all(isinstance(value, ast.Call) and _makes(value, classes) for value in values)
+    return receiver if values and made else None
 
 
 def _makes(call: ast.Call, classes: set[str]) -> bool:

@@ -1,7 +1,7 @@
 """Layers of NeuronX Distributed that no plan covers; its norms are plain ones without sequence parallelism.
 
-    layer_norm.LayerNorm(d, eps=e, sequence_parallel_enabled=False)    ->  nn.LayerNorm(d, eps=e)
-    RMSNorm(d, sequence_parallel_enabled=True)                            reported
+layer_norm.LayerNorm(d, eps=e, sequence_parallel_enabled=False)    ->  nn.LayerNorm(d, eps=e)
+RMSNorm(d, sequence_parallel_enabled=True)                            reported
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_port.codemods.argument_table import spell_closest
-from neuron_port.codemods.arguments import Unmappable, carry
+from neuron_port.codemods.argument_table import spell_closest, value_of
+from neuron_port.codemods.arguments import Unmappable, carry, passed, signature
 from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import Rename
 from neuron_port.findings import Applicability
@@ -27,12 +27,13 @@ def inspect(site: Site) -> Iterator[Report]:
     if plain is None or site.call is None:
         yield site.report((site.row.message or "").replace("{name}", site.qualname), applicability=Applicability.MANUAL)
         return
-    enabled = next((item.value for item in site.call.keywords if item.arg == "sequence_parallel_enabled"), None)
-    if enabled is not None and not (isinstance(enabled, ast.Constant) and enabled.value is False):
-        yield site.report(f"{site.row.message.partition(';')[0]}; {_SEQUENCE}", applicability=Applicability.MANUAL)
-        return
     spelling = spell_closest(site, plain, site.node)
     try:
+        old = signature(site.row.options["parameters"]).old
+        enabled = passed(site.call, old).get("sequence_parallel_enabled")
+        if enabled is not None and not _is_false(value_of(enabled)):
+            yield site.report(f"{site.row.message.partition(';')[0]}; {_SEQUENCE}", applicability=Applicability.MANUAL)
+            return
         operations = carry(site.call, site.row.options["parameters"], drop=("sequence_parallel_enabled",))
     except Unmappable as reason:
         yield site.report(f"{site.row.message}; {reason}", applicability=Applicability.MANUAL)
@@ -44,3 +45,7 @@ def inspect(site: Site) -> Iterator[Report]:
         operations=[Rename(site.node, spelling.text), *operations, *spelling.operations],
         applicability=Applicability.UNSAFE,
     )
+
+
+def _is_false(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is False

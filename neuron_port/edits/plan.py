@@ -94,9 +94,11 @@ class Plan:
         self._require_definitions()
         self._join_present_imports()
         staying = [each for each in self._changes.values() if not self._gone(self._places.place(each.statement).parent)]
-        for each in staying:
+        # What is inserted behind a statement stands before what is inserted behind the block that it ends.
+        for each in sorted(staying, key=lambda each: -self._places.place(each.statement).depth):
             if each.inserted and not self._in_block(each):
                 self._pending += self._insertions(each)
+        for each in staying:
             if not each.removed:
                 inserted = comments.insertions(each.statement, each.comments, self._places)
                 self._pending += [splice for splice in inserted if splice not in self._pending]

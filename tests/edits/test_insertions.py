@@ -72,6 +72,11 @@ CASES = [
         insert("class A", "x = {{\n    A: 1,\n}}", after=True, apart=2),
         "class A:\n    pass\n\n\nx = {\n    A: 1,\n}\n\n\nb()\n",
     ),
+    (
+        "if a:\n    b()\n",
+        insert("if a", "d()", after=True, also=lambda code: InsertStatement(code.stmt("b()"), "c()", after=True)),
+        "if a:\n    b()\n    c()\nd()\n",
+    ),
     ("a()\nb()\n", insert("b()", "x = 1", apart=1), "a()\nx = 1\n\nb()\n"),
     (
         "@d\ndef g():\n    pass\n",

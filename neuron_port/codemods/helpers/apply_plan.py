@@ -1,4 +1,4 @@
-from torch.distributed.tensor.parallel import parallelize_module
+import torch
 
 
 def apply_plan(model, mesh, plan):
@@ -8,4 +8,4 @@ def apply_plan(model, mesh, plan):
         for cls in reversed(type(module).__mro__):
             styles.update(plan.get(cls, {}))
         if styles:
-            parallelize_module(module, mesh, styles)
+            torch.distributed.tensor.parallel.parallelize_module(module, mesh, styles)
