@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from neuron_port.codemods import lineage, old_imports
 from neuron_port.codemods.base import Context, Report, is_cuda_library
 from neuron_port.edits.operations import (
+    CallWith,
     DropArgument,
     RemoveDecorator,
     RemoveImport,
@@ -303,6 +304,9 @@ def _gone(reports: list[Report]) -> dict[int, Applicability]:
                 holes = getattr(operation, "holes", {})
                 kept = {id(inner) for hole in holes.values() for inner in ast.walk(hole)}
                 nodes: Iterable[ast.AST] = ast.walk(node)
+            elif isinstance(operation, CallWith):
+                kept = {id(inner) for part in (operation.function, operation.arguments) for inner in ast.walk(part)}
+                nodes = ast.walk(operation.node)
             elif isinstance(operation, RemoveStatement):
                 nodes = ast.walk(operation.node)
             elif isinstance(operation, DropArgument):

@@ -7,6 +7,11 @@ from collections.abc import Sequence
 
 from neuron_port.edits.operations import InsertComment, Operation, RemoveStatement
 
+_QUESTIONS = frozenset(
+    "is_available device_count hasattr is_bf16_supported is_xla_tensor is_master_ordinal get_ordinal get_local_ordinal "
+    "xrt_world_size world_size global_ordinal local_ordinal get_rank get_world_size is_initialized".split()
+)
+
 
 def tidy(operations: Sequence[Operation]) -> list[Operation]:
     """The operations with emptied ``if`` statements removed as a whole.
@@ -50,7 +55,7 @@ def _only_looks(test: ast.expr) -> bool:
     for node in ast.walk(test):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name not in ("is_available", "device_count", "hasattr", "is_bf16_supported"):
+            if name not in _QUESTIONS:
                 return False
         elif isinstance(node, (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)):
             return False

@@ -69,6 +69,11 @@ def without_lines(begin: int, stop: int, first: bool, lines: Lines) -> tuple[int
     return top, stop
 
 
+def is_packed(begin: int, stop: int, lines: Lines) -> bool:
+    """Say whether text stands on the lines right above and right below the lines from ``begin`` to ``stop``."""
+    return begin > 0 and stop < len(lines.text) and not _blank(lines, begin - 1) and not _blank(lines, stop)
+
+
 def _blank(lines: Lines, offset: int) -> bool:
     return not lines.text[lines.line_start(offset) : lines.line_end(offset)].strip()
 

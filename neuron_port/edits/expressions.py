@@ -8,9 +8,12 @@ from collections.abc import Mapping, Sequence
 from neuron_port.edits import strings, templates
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.fitting import fitted, in_f_string
+from neuron_port.edits.indents import reindented
+from neuron_port.edits.lines import NEWLINE, Lines
 from neuron_port.edits.nesting import refuse_deep
 from neuron_port.edits.operations import (
     AddElement,
+    CallWith,
     DropArgument,
     InsertArgument,
     Rename,
@@ -26,7 +29,9 @@ from neuron_port.edits.splices import Splice, spliced
 from neuron_port.edits.templates import Filling
 
 ArgumentOperation = DropArgument | SetKeyword | InsertArgument
-ExpressionOperation = ArgumentOperation | Rename | RenameAttribute | Replace | SetString | SetStringPrefix | AddElement
+ExpressionOperation = (
+    ArgumentOperation | Rename | RenameAttribute | Replace | CallWith | SetString | SetStringPrefix | AddElement
+)
 
 
 class Expressions:
@@ -124,7 +129,26 @@ class Expressions:
                     code = templates.expression(
                         template, {**around, **self.fillings(inner)}, self._places.lines.newline
                     )
+                case CallWith(node=whole, function=function, arguments=display):
+                    code = self._called(whole, function, display)
         return code
+
+    def _called(self, whole: ast.expr, function: ast.expr, display: ast.Tuple | ast.List) -> str:
+        """``function(elements)``: the further rows of a display move as its beginning does."""
+        lines = self._places.lines
+        code = self._text(display)
+        if code[:1] not in ("(", "["):
+            raise WriteError("a tuple without parentheses")
+        head = templates.expression("{function}()", self.fillings({"function": function}), lines.newline)[:-1]
+        inner = code[1:-1]
+        start, place = lines.span(display)[0], lines.span(whole)[0]
+        if not NEWLINE.search(inner):
+            inner = inner.strip().removesuffix(",").rstrip()
+        elif NEWLINE.match(inner.lstrip(" \t")) or NEWLINE.search(head):
+            inner = reindented(f"({inner})", lines.indent(start), lines.indent(place))[1:-1]
+        else:  # aligned with the first element
+            inner = reindented(f"({inner})", _margin(lines, start, 1), _margin(lines, place, len(head)))[1:-1]
+        return f"{head}{inner})"
 
     def _with_arguments(self, code: str, call: ast.expr, operations: list[ArgumentOperation]) -> str:
         if not isinstance(call, ast.Call):
@@ -158,6 +182,12 @@ class Expressions:
             raise WriteError("not a string literal of its own")
 
 
+def _margin(lines: Lines, offset: int, more: int) -> str:
+    """White space that reaches ``more`` characters further than ``offset`` does in its row."""
+    indent = lines.indent(offset)
+    return indent + " " * (offset - lines.line_start(offset) - len(indent) + more)
+
+
 def anchor(operation: ExpressionOperation) -> ast.expr:
     """Return the expression that an operation changes."""
     return operation.call if isinstance(operation, ArgumentOperation) else operation.node
@@ -177,7 +207,7 @@ def _refuse_misplaced(node: ast.expr, places: Places) -> None:
 
 
 def _refuse_conflicts(operations: list[ExpressionOperation]) -> None:
-    replacing = [operation for operation in operations if isinstance(operation, (Rename, Replace))]
+    replacing = [operation for operation in operations if isinstance(operation, (Rename, Replace, CallWith))]
     naming = [
         operation for operation in operations if isinstance(operation, (SetString, SetStringPrefix, RenameAttribute))
     ]

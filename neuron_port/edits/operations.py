@@ -42,6 +42,18 @@ class Replace:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CallWith:
+    """Replace an expression by a call of ``function`` with the elements of a tuple or list display as its arguments.
+
+    Both stand in the expression that is replaced. The layout of the elements and their comments stay.
+    """
+
+    node: ast.expr
+    function: ast.expr
+    arguments: ast.Tuple | ast.List
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SetString:
     """Give a string literal (an f-string or a concatenation too) a new content; quotes and r/u prefixes are kept."""
 
@@ -214,6 +226,7 @@ Operation = (
     Rename
     | RenameAttribute
     | Replace
+    | CallWith
     | SetString
     | SetStringPrefix
     | DropArgument

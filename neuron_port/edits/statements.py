@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from neuron_port.edits.blocks import block_indent, is_elif, unit, without_lines
+from neuron_port.edits.blocks import block_indent, is_elif, is_packed, unit, without_lines
 from neuron_port.edits.indents import indented
 from neuron_port.edits.places import LogicalLine, Place, Places
 from neuron_port.edits.splices import Splice
@@ -188,7 +188,11 @@ class Block:
             else:
                 groups.append([line])
         for group in groups:
-            yield Splice(*without_lines(group[0].begin, group[-1].stop, group[0].first == 0, self._lines), "")
+            begin, stop = without_lines(group[0].begin, group[-1].stop, group[0].first == 0, self._lines)
+            inner_gap = any(self._lines.text[left.stop : right.begin] for left, right in pairwise(group))
+            inside = group[0].first > 0 and group[-1].last + 1 < len(self._block)
+            gap = inner_gap and inside and is_packed(begin, stop, self._lines)
+            yield Splice(begin, stop, self._lines.newline if gap else "")
 
 
 def _regions(changes: list[_Change]) -> list[list[_Change]]:
