@@ -380,7 +380,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _operations(reports: list[Report]) -> list[Operation]:
-    return tidy([operation for report in reports for operation in report.operations])
+    return tidy([report.operations for report in reports])
 
 
 def _unique(reports: list[Report]) -> list[Report]:

@@ -13,12 +13,13 @@ _QUESTIONS = frozenset(
 )
 
 
-def tidy(operations: Sequence[Operation]) -> list[Operation]:
-    """The operations with emptied ``if`` statements removed as a whole.
+def tidy(groups: Sequence[Sequence[Operation]]) -> list[Operation]:
+    """The operations of all reports, with emptied ``if`` statements removed as a whole.
 
     Only a condition that merely looks something up may go; one that calls anything but a test for a device stays, and
-    its body becomes ``pass``.
+    its body becomes ``pass``. What a report needs (an import, a definition) goes with its last place.
     """
+    operations = [operation for group in groups for operation in group]
     removed = {id(operation.node): operation.node for operation in operations if isinstance(operation, RemoveStatement)}
     grown = True
     while grown:
@@ -36,19 +37,18 @@ def tidy(operations: Sequence[Operation]) -> list[Operation]:
                 grown = True
     inside = {id(inner) for node in removed.values() for inner in ast.walk(node) if inner is not node}
     kept: list[Operation] = []
-    for operation in operations:
-        anchor = (
-            getattr(operation, "call", None)
-            or getattr(operation, "statement", None)
-            or getattr(operation, "node", None)
-        )
-        if anchor is not None and id(anchor) in inside and not isinstance(operation, InsertComment):
-            continue  # it goes with the statement around it; a comment is handed on
-        if isinstance(operation, RemoveStatement):
+    for group in groups:
+        # Comments are handed on.
+        staying = [each for each in group if id(_anchor(each)) not in inside or isinstance(each, InsertComment)]
+        if len(staying) < len(group) and not any(_anchor(each) is not None for each in staying):
             continue
-        kept.append(operation)
+        kept += [each for each in staying if not isinstance(each, RemoveStatement)]
     kept += [RemoveStatement(node) for node in removed.values() if id(node) not in inside]
     return kept
+
+
+def _anchor(operation: Operation) -> ast.AST | None:
+    return getattr(operation, "call", None) or getattr(operation, "statement", None) or getattr(operation, "node", None)
 
 
 def _only_looks(test: ast.expr) -> bool:
