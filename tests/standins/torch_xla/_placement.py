@@ -24,10 +24,32 @@ def _as_stored(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
+def as_seen(tensor: torch.Tensor) -> torch.Tensor:
+    """What a copy on the host shows: a float that is stored as bfloat16 is a float there."""
+    reduced = "1" in (os.environ.get("XLA_USE_BF16"), os.environ.get("XLA_DOWNCAST_BF16"))
+    return tensor.float() if reduced and tensor.dtype == torch.bfloat16 else tensor
+
+
+@torch.no_grad()
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None) -> torch.Tensor:
+    """What importing torch_xla puts in the place of torch's function."""
+    parameters = [parameters] if isinstance(parameters, torch.Tensor) else parameters
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    total = torch.norm(torch.stack([torch.norm(gradient, norm_type) for gradient in gradients]), norm_type)
+    factor = torch.tensor(max_norm, dtype=total.dtype) / (total + 1e-6)
+    for gradient in gradients:
+        gradient.mul_(torch.where(factor < 1, factor, torch.ones_like(factor)))
+    return total
+
+
+# These only name a device.
+_NAMING = (torch.device, torch._C._nn._parse_to)
+
+
 class _OnTheCpu(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if not any(_is_xla(value) for value in (*args, *kwargs.values())):
+        if func in _NAMING or not any(_is_xla(value) for value in (*args, *kwargs.values())):
             return func(*args, **kwargs)
         args = tuple("cpu" if _is_xla(value) else value for value in args)
         kwargs = {key: "cpu" if _is_xla(value) else value for key, value in kwargs.items()}
@@ -44,4 +66,5 @@ class autocast(torch.amp.autocast):
 
 def install() -> None:
     _OnTheCpu().__enter__()
+    torch.nn.utils.clip_grad_norm_ = clip_grad_norm_
     torch.autocast = torch.amp.autocast = autocast

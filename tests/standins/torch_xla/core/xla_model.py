@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch_xla
-from torch_xla import _nested, _steps, _world, runtime
+from torch_xla import _nested, _placement, _steps, _world, runtime
 
 REDUCE_SUM = "sum"
 REDUCE_MUL = "mul"
@@ -155,7 +155,7 @@ def optimizer_step(
 
 
 def _cpu_copy(data: Any) -> Any:
-    return _nested.convert(data, lambda tensor: tensor.detach().cpu().clone())
+    return _nested.convert(data, lambda tensor: _placement.as_seen(tensor.detach().clone()))
 
 
 def save(data: Any, file_or_path, master_only: bool = True, global_master: bool = False) -> None:
@@ -191,4 +191,4 @@ def do_on_ordinals(target: Callable, data=(), ordinals=(0,)):
 
 
 def set_rng_state(seed: int, device=None) -> None:
-    torch.manual_seed(seed)
+    torch_xla.manual_seed(seed, device)
