@@ -26,10 +26,11 @@ _XMP = "torch_xla.distributed.xla_multiprocessing"
 # What starts one process for each core: the function comes first, ``torch_xla.launch`` passes it the local rank.
 SPAWN = (f"{_XMP}.spawn",)
 LAUNCH = ("torch_xla.launch", "torch_xla.torch_xla.launch")
-# After one of these there is a process group.
+# Makes the process group, and raises where there is one ...
+_INIT = ("torch.distributed.init_process_group", "torch.distributed.distributed_c10d.init_process_group")
+# ... which there is after each of these.
 _MAKERS = (
-    "torch.distributed.init_process_group",
-    "torch.distributed.distributed_c10d.init_process_group",
+    *_INIT,
     "torch.distributed.init_device_mesh",
     "torch.distributed.device_mesh.init_device_mesh",
     "neuronx_distributed.parallel_layers.parallel_state.initialize_model_parallel",
@@ -183,15 +184,46 @@ class Processes:
         return False
 
     def makes_own_group(self, launch: Launch) -> bool:
-        """Whether the launched function, or what it calls in this file, makes a process group itself."""
+        """Whether the launched function makes a process group itself, in any case."""
         function = self.function(launch.function)
-        return function is not None and self._body_makes(function, 0, certainly=False)
+        return function is not None and self._body_makes(function, 0)
+
+    def inits_inside(self, launch: Launch) -> list[ast.Call]:
+        """The calls of ``init_process_group`` that the launched function may come to."""
+        found: list[ast.Call] = []
+        seen: set[int] = set()
+        pending = [self.function(launch.function)]
+        while pending:
+            function = pending.pop()
+            if function is None or id(function) in seen:
+                continue
+            seen.add(id(function))
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call):
+                    if self.module.qualname(node.func) in _INIT:
+                        found.append(node)
+                    else:
+                        pending.append(self.function(node.func))
+        return sorted(found, key=lambda call: (call.lineno, call.col_offset))
+
+    def asks_first(self, init: ast.Call) -> bool:
+        """Whether a call of ``init_process_group`` stands under a test that there is no group yet."""
+        child: ast.AST = init
+        for around in ancestors(init):
+            if isinstance(around, ast.If) and child in around.body and self._asks_for_group(around.test):
+                return True
+            child = around
+        return False
 
     def joins(self, launch: Launch) -> bool:
         """Whether the launched function finds a process group: one that the port makes around its call, or one from before."""
         if launch.single or self.alone(launch.call):
             return False
-        return self.grouped(launch.call) or not self.makes_own_group(launch)
+        return self.grouped_before(launch) or not self.makes_own_group(launch)
+
+    def grouped_before(self, launch: Launch) -> bool:
+        """Whether there is a process group before the processes are started."""
+        return self._grouped(launch.call, 0, launched=True)
 
     # -- the process group --------------------------------------------------------------------------------------------
 
@@ -199,7 +231,8 @@ class Processes:
         """Whether there surely is a process group when ``node`` runs."""
         return self._grouped(node, 0)
 
-    def _grouped(self, node: ast.AST, depth: int) -> bool:
+    def _grouped(self, node: ast.AST, depth: int, *, launched: bool = False) -> bool:
+        """The answer of ``grouped``; ``launched`` leaves the groups out that the port makes for launches."""
         for around in (node, *ancestors(node)):
             if isinstance(around, ast.stmt):
                 for earlier in block_of(around):
@@ -208,31 +241,39 @@ class Processes:
                     if self._makes(earlier, 0):
                         return True
             if isinstance(around, _FUNCTIONS) and around is not node:
-                return self._called_grouped(around, depth)
-            if isinstance(around, ast.Lambda):
+                return self._called_grouped(around, depth, launched=launched)
+            if isinstance(around, ast.Lambda) and not launched:
                 for launch in self.launches:
                     if launch.function is around:
                         return self.joins(launch)
         return False
 
-    def _called_grouped(self, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int) -> bool:
+    def _called_grouped(
+        self, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int, *, launched: bool = False
+    ) -> bool:
         """Whether a function of this file runs with a group, wherever it is called from."""
-        key = ("called", id(function))
+        key = ("called" if not launched else "called for a launch", id(function))
         known = self._known.get(key)
         if known is not None:
             return known
         self._known[key] = True  # a function that calls itself adds nothing
         calls = self._calls(function) if depth < _MAX_DEPTH else []
-        answers = [self._grouped(call, depth + 1) for call in calls]
-        answers += [self.joins(launch) for launch in self.launches if self.function(launch.function) is function]
-        self._known[key] = all(answers) if answers else self._certain
+        answers = [self._grouped(call, depth + 1, launched=launched) for call in calls]
+        if not launched:
+            answers += [self.joins(launch) for launch in self.launches if self.function(launch.function) is function]
+        starts = any(function in ancestors(launch.call) for launch in self.launches)
+        self._known[key] = all(answers) if answers else self._made_surely if launched or starts else self._certain
         return self._known[key]
 
     @cached_property
     def _certain(self) -> bool:
-        """Whether the program makes a group in any case, as far as this file tells."""
-        makers = [call for call in self.module.calls_to(*_MAKERS) if self._unconditional(call, 0)]
-        return bool(makers) or any(self.joins(launch) for launch in self.launches)
+        """Whether the program has a group in any case, as far as this file tells."""
+        return self._made_surely or any(self.joins(launch) for launch in self.launches)
+
+    @cached_property
+    def _made_surely(self) -> bool:
+        """Whether the program makes a group itself in any case."""
+        return any(self._unconditional(call, 0) for call in self.module.calls_to(*_MAKERS))
 
     def _unconditional(self, node: ast.AST, depth: int) -> bool:
         child = node
@@ -280,28 +321,16 @@ class Processes:
         function = self.function(call.func)
         return function is not None and self._body_makes(function, depth + 1)
 
-    def _body_makes(
-        self, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int, *, certainly: bool = True
-    ) -> bool:
-        """Whether a function of this file makes a process group: in any case, or ``certainly=False``, somewhere."""
+    def _body_makes(self, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int) -> bool:
+        """Whether a process group exists once a function of this file has run."""
         if depth > _MAX_DEPTH:
             return False
-        key = ("makes" if certainly else "may make", id(function))
+        key = ("makes", id(function))
         known = self._known.get(key)
-        if known is not None:
-            return known
-        self._known[key] = False
-        if certainly:
-            found = any(self._makes(statement, depth) for statement in function.body)
-        else:
-            calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
-            found = any(self.module.qualname(call.func) in _MAKERS for call in calls) or any(
-                self._body_makes(inner, depth + 1, certainly=False)
-                for inner in (self.function(call.func) for call in calls)
-                if inner is not None
-            )
-        self._known[key] = found
-        return found
+        if known is None:
+            self._known[key] = False
+            known = self._known[key] = any(self._makes(statement, depth) for statement in function.body)
+        return known
 
     def function(self, node: ast.expr | None) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The function of this file that an expression means: a plain name, a class by its ``__init__``, a method."""

@@ -192,6 +192,11 @@ def test_group_through_functions(source: str, expected: list[bool]) -> None:
         ("def f(i):\n    here()\ntorch_xla.launch(f, debug_single_process=True)", [False]),
         ("def f(i):\n    here()\ntorch_xla.launch(f, debug_single_process=flags.debug)", [True]),
         ("xmp.spawn(lambda i: here())", [True]),
+        ("def f(i):\n    here()\ndef start():\n    here()\n    xmp.spawn(f)", [True, False]),
+        (
+            'def f(i):\n    dist.init_process_group("xla")\n    g()\ndef g():\n    here()\ndef start():\n    xmp.spawn(f)',
+            [True],
+        ),
         ("def g():\n    here()\ndef f(i):\n    g()\nxmp.spawn(f)", [True]),
         ('def f(i):\n    here()\n    dist.init_process_group("xla")\n    here()\nxmp.spawn(f)', [False, True]),
         (
