@@ -43,15 +43,16 @@ def insertion(texts: list[str], anchor: ast.stmt | None, places: Places) -> Spli
     code = newline.join(texts)
     if text[stop - 1 : stop] not in ("\n", "\r"):
         return Splice(stop, stop, newline + code)
-    code += newline
-    blank = 0
-    offset = stop
-    while offset < len(text) and not text[offset : lines.line_end(offset)].strip():
-        offset = lines.line_end(offset)
+    return Splice(stop, stop, code + newline + newline * missing_gap(stop, places))
+
+
+def missing_gap(stop: int, places: Places) -> int:
+    """Return how many blank lines have to be added in front of what follows at ``stop``."""
+    lines, blank = places.lines, 0
+    while stop < len(lines.text) and not lines.text[stop : lines.line_end(stop)].strip():
+        stop = lines.line_end(stop)
         blank += 1
-    if offset < len(text):
-        code += newline * max(0, 2 - blank)
-    return Splice(stop, stop, code)
+    return max(0, 2 - blank) if stop < len(lines.text) else 0
 
 
 def _names(statement: ast.stmt) -> Iterable[str]:

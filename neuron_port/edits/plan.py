@@ -188,9 +188,10 @@ class Plan:
             return
         anchor = requirements.last_leading_import(self._places.tree)
         if anchor is not None:
-            last = self._places.tree.body[self._places.logical_line(anchor).last]
-            change = self._changes.get(id(last))
+            line = self._places.logical_line(anchor)
+            change = self._changes.get(id(self._places.tree.body[line.last]))
             if change is not None and (change.in_block or change.imports_behind):
+                texts[-1] += self._lines.newline * definitions.missing_gap(line.stop, self._places)
                 change.definitions_behind += texts
                 return
         self._pending.append(definitions.insertion(texts, anchor, self._places))

@@ -25,7 +25,10 @@ HEAD = "import re\nfrom functools import partial\nimport torch\nfrom torch impor
             'c = torch.compile(m, dynamic=False, backend="openxla_eval")',
             'c = torch.compile(m, dynamic=False, backend="neuron")',
         ),
-        ('p = partial(torch.compile, backend="neuronx")', 'p = partial(torch.compile, backend="neuron", dynamic=False)'),
+        (
+            'p = partial(torch.compile, backend="neuronx")',
+            'p = partial(torch.compile, backend="neuron", dynamic=False)',
+        ),
         ('m.compile(backend="openxla")', 'm.compile(backend="neuron", dynamic=False)'),
         (
             'c = torch.compile(m, backend="openxla" if fast else "eager")',

@@ -272,4 +272,5 @@ def test_serial_executor() -> None:
 def test_data_parallel_in_threads() -> None:
     head = "import torch_xla.distributed.data_parallel as dp\n"
     assert found(head, "m = dp.DataParallel(net)", "NP252") == ["error manual"]
-    assert found("", "from torch_xla.distributed.xla_dist import DistributedExecutor", "NP252") == ["error manual"]
+    head = "from torch_xla.distributed.xla_dist import DistributedExecutor\n"
+    assert found(head, "run = DistributedExecutor(hosts)", "NP252") == ["error manual"]

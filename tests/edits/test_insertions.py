@@ -129,6 +129,19 @@ DEFINED = [
         f"import a\n\n\n{CODE}\n\nb()\n",
     ),
     (
+        "import a\nimport x\nb()\n",
+        define(lambda code: RemoveImport(code.stmt("import x"), code.alias("x"))),
+        f"import a\n\n\n{CODE}\n\nb()\n",
+    ),
+    (
+        "import x\n\nb()\n",
+        define(
+            lambda code: RemoveImport(code.stmt("import x"), code.alias("x")),
+            lambda code: RequireImport("torch"),
+        ),
+        f"import torch\n\n\n{CODE}\n\nb()\n",
+    ),
+    (
         "import x\n\n\nb()\n",
         define(
             lambda code: RemoveImport(code.stmt("import x"), code.alias("x")),
