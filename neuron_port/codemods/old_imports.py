@@ -17,7 +17,7 @@ from neuron_port.semantics.module import Module
 from neuron_port.semantics.scopes import Binding
 
 # An import of one of these fails, or takes the process over, where TorchNeuron is installed.
-_PACKAGES = frozenset({"torch_xla", "_XLAC", "libneuronxla", "torch_neuron", "torchax"})
+_PACKAGES = frozenset({"torch_xla", "_XLAC", "libneuronxla", "torch_neuron", "torchax", "torch_xla2"})
 
 
 def is_old(qualname: str | None) -> bool:
