@@ -187,7 +187,8 @@ class Site:
         )
         if imported and (to.startswith("torch.neuron.") or self._misnamed(import_to or to)):
             # The module only exists where the backend is installed: importing from it would break every other host.
-            spelling = self.spell(to)
+            root, _, last = to.rpartition(".")
+            spelling = self.spell(to) if to.partition(".")[0] == "torch" else self.imported(root, last)
             return ((Rename(self.node, spelling.text), *spelling.operations), (binding, None)) if spelling else None
         if imported:
             return (), (binding, import_to or to)

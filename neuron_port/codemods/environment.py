@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 
 from neuron_port.codemods import compiler_flags
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.known_value import settled
 from neuron_port.codemods.old_imports import is_old_import
 from neuron_port.codemods.settings import harmless
 from neuron_port.edits.operations import InsertComment, Operation, RemoveStatement, Replace, SetString
@@ -287,14 +288,14 @@ def _unset(site: Site, access: Access) -> Report:
     message = site.row.options.get("read_message", site.row.message)
     if found is None:
         return site.report(message, applicability=Applicability.MANUAL)
-    place, value = found
-    return site.report(message, node=place, operations=[Replace(place, repr(value))] if writes(site) else [])
+    place, operations = settled(*found)
+    return site.report(message, node=place, operations=operations if writes(site) else [])
 
 
 def _outcome(place: ast.AST) -> tuple[ast.expr, object] | None:
     """The largest expression around ``place`` that has a known value without the variable, and that value."""
     if isinstance(place, ast.Compare):
-        return _in_condition(place, isinstance(place.ops[0], ast.NotIn))
+        return place, isinstance(place.ops[0], ast.NotIn)
     if not isinstance(place, ast.Call):
         return None
     default = place.args[1] if len(place.args) > 1 else ast.Constant(None)
@@ -310,17 +311,8 @@ def _outcome(place: ast.AST) -> tuple[ast.expr, object] | None:
         other, operator = parent.comparators[0], parent.ops[0]
         if isinstance(other, ast.Constant) and isinstance(operator, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
             same = value == other.value and type(value) is type(other.value)
-            return _in_condition(parent, same is isinstance(operator, (ast.Eq, ast.Is)))
-    return _in_condition(place, value)
-
-
-def _in_condition(place: ast.expr, value: object) -> tuple[ast.expr, object]:
-    """Where only the truth of ``value`` counts it becomes one, and ``not`` is worked out."""
-    parent = place.parent
-    if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not):
-        return parent, not value
-    is_test = isinstance(parent, (ast.If, ast.IfExp, ast.While)) and parent.test is place
-    return place, bool(value) if is_test else value
+            return parent, same is isinstance(operator, (ast.Eq, ast.Is))
+    return place, value
 
 
 def _is_set(site: Site) -> bool:

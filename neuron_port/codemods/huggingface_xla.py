@@ -1,11 +1,11 @@
 """What means PyTorch/XLA in Transformers, Accelerate and Diffusers.
 
-    if is_torch_xla_available():                 ->  if is_torch_neuron_available():                  (unsafe; reported where it guards XLA code)
-    DistributedType.XLA                          ->  DistributedType.MULTI_NEURON                     (unsafe)
-    Accelerator(rng_types=["xla"])               ->  Accelerator(rng_types=["neuron"])
-    optim="adamw_torch_xla"                      ->  optim="adamw_torch"
-    TrainingArguments(tpu_num_cores=8)           ->  TrainingArguments()
-    fsdp_config={"xla": True}                        reported
+if is_torch_xla_available():                 ->  if is_torch_neuron_available():                  (unsafe; reported where it guards XLA code)
+DistributedType.XLA                          ->  DistributedType.MULTI_NEURON                     (unsafe)
+Accelerator(rng_types=["xla"])               ->  Accelerator(rng_types=["neuron"])
+optim="adamw_torch_xla"                      ->  optim="adamw_torch"
+TrainingArguments(tpu_num_cores=8)           ->  TrainingArguments()
+fsdp_config={"xla": True}                        reported
 """
 
 from __future__ import annotations

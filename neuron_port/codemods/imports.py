@@ -13,8 +13,8 @@ from neuron_port.codemods.lineage import FAMILY, is_lineage_module, is_optional
 from neuron_port.codemods.probe import optional_import
 from neuron_port.findings import Applicability, Severity
 
-# The rule for names that no other rule knows, and the one for imports of them.
-_CATCH_ALL, _IMPORT = "NP200", "NP203"
+# The rule for imports of names that only a catch-all knows.
+_IMPORT = "NP203"
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -56,7 +56,7 @@ def _old(site: Site) -> Report:
     if is_optional(site.context, site.binding):
         return optional_import(site)
     code, message = None, site.row.message or _message(site)
-    if site.rule.code == _CATCH_ALL:
+    if site.row.options.get("whole"):
         code = _IMPORT
         message = site.context.rules[code].options["message"]
     removes = is_lineage_module(site.qualname) or site.row.action == "remove"

@@ -24,6 +24,7 @@ from neuron_port.edits.operations import (
     ReplaceStatement,
     RequireImport,
     RetargetImport,
+    UnwrapIf,
 )
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.module import ancestors
@@ -314,6 +315,8 @@ def _gone(reports: list[Report]) -> dict[int, Applicability]:
             elif isinstance(operation, ReplaceStatement):
                 kept = {id(inner) for hole in operation.holes.values() for inner in ast.walk(hole)}
                 nodes = ast.walk(operation.node)
+            elif isinstance(operation, UnwrapIf):
+                nodes = ast.walk(operation.node.test)
             elif isinstance(operation, RemoveWithItem):
                 nodes = ast.walk(operation.item)
             elif isinstance(operation, RemoveDecorator):

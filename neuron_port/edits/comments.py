@@ -24,6 +24,7 @@ from neuron_port.edits.operations import (
     ReplaceStatement,
     SetKeyword,
     SetString,
+    UnwrapIf,
 )
 from neuron_port.edits.places import Places
 from neuron_port.edits.splices import Splice, spliced
@@ -116,8 +117,9 @@ def _removed(operations: Sequence[Operation]) -> Iterator[ast.stmt]:
 def _with_headers(lines: Lines, operations: Sequence[Operation]) -> Iterator[_Lost]:
     items = {id(operation.item) for operation in operations if isinstance(operation, RemoveWithItem)}
     statements = {id(each.node): each.node for each in operations if isinstance(each, RemoveWithItem)}
+    statements |= {id(each.node): each.node for each in operations if isinstance(each, UnwrapIf)}
     for statement in statements.values():
-        if all(id(item) in items for item in statement.items):
+        if isinstance(statement, ast.If) or all(id(item) in items for item in statement.items):
             start, colon = lines.span(statement)[0], colon_of(statement, lines)
             body = lines.span(statement.body[0])[0]
             yield start, min(lines.line_end(colon), body), []

@@ -163,6 +163,13 @@ class RemoveWithItem:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class UnwrapIf:
+    """Let the body of an ``if`` without ``else`` take the place of the statement: its condition is known to hold."""
+
+    node: ast.If
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RemoveDecorator:
     """Remove a decorator line."""
 
@@ -238,6 +245,7 @@ Operation = (
     | GuardStatement
     | InsertStatement
     | RemoveWithItem
+    | UnwrapIf
     | RemoveDecorator
     | RetargetImport
     | RemoveImport

@@ -26,11 +26,12 @@ from neuron_port.edits.operations import (
     RequireDefinition,
     RequireImport,
     RetargetImport,
+    UnwrapIf,
 )
 from neuron_port.edits.places import Place, Places
 from neuron_port.edits.splices import Splice, in_order, spliced
 from neuron_port.edits.statements import Block, Outcome
-from neuron_port.edits.withs import without_items
+from neuron_port.edits.withs import without_if, without_items
 
 
 @dataclass
@@ -43,6 +44,7 @@ class _Changes:
     guard: str | None = None
     imports: ImportChanges | None = None
     items: set[int] = field(default_factory=set)
+    unwrapped: bool = False
     decorators: list[ast.expr] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     imports_behind: list[str] = field(default_factory=list)
@@ -134,6 +136,8 @@ class Plan:
                 change.inserted.append(operation)
             case RemoveWithItem(item=item):
                 change.items.add(id(item))
+            case UnwrapIf():
+                change.unwrapped = True
             case RemoveDecorator(decorator=decorator):
                 change.decorators.append(decorator)
             case InsertComment(text=text):
@@ -267,12 +271,16 @@ class Plan:
             place = self._places.place(change.statement)
             around = bool(change.inserted) and self._in_block(change)
             if change.in_block or change.imports_behind or around:
-                _refuse(around and bool(change.items or change.decorators), "not a simple statement")
+                _refuse(
+                    around and bool(change.items or change.decorators or change.unwrapped), "not a simple statement"
+                )
                 some[id(place.block)] = change
                 blocks.setdefault(id(place.block), {})[place.index] = self._outcome(change)
                 continue
             for decorator in change.decorators:
                 yield without_decorator(decorator, self._lines)
+            if change.unwrapped:
+                yield without_if(change.statement, self._places, self._source)
             if change.items:
                 yield without_items(change.statement, change.items, self._places, self._source)
         for key, outcomes in blocks.items():

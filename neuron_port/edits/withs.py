@@ -1,11 +1,11 @@
-"""Remove items of ``with`` statements."""
+"""Remove items of ``with`` statements, and the ``if`` around a body that runs anyway."""
 
 from __future__ import annotations
 
 import ast
 import re
 
-from neuron_port.edits.blocks import block_indent
+from neuron_port.edits.blocks import block_indent, is_elif
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.indents import reindented
 from neuron_port.edits.lines import Lines
@@ -33,10 +33,25 @@ def without_items(statement: With, removed: set[int], places: Places, source: So
     return _shortened(statement, removed, colon, places, source)
 
 
-def colon_of(statement: With, lines: Lines) -> int:
-    """Return the offset behind the colon of a ``with``."""
-    last = statement.items[-1]
-    node = last.optional_vars or last.context_expr
+def without_if(statement: ast.If, places: Places, source: Source) -> Splice:
+    """Return the splice that puts the body of an ``if`` in its place.
+
+    Raises:
+        WriteError: the ``if`` has an ``else``, or is one.
+    """
+    place = places.place(statement)
+    if statement.orelse or is_elif(place, places.lines):
+        raise WriteError("an if with other branches")
+    return _unwrapped(statement, colon_of(statement, places.lines), places, source)
+
+
+def colon_of(statement: With | ast.If, lines: Lines) -> int:
+    """Return the offset behind the colon of a ``with`` or an ``if``."""
+    if isinstance(statement, ast.If):
+        node = statement.test
+    else:
+        last = statement.items[-1]
+        node = last.optional_vars or last.context_expr
     return _TO_COLON.match(lines.text, lines.span(node)[1]).end()
 
 
@@ -65,7 +80,7 @@ def _shortened(statement: With, removed: set[int], colon: int, places: Places, s
     return Splice(start, colon, f"{header[:cut]}{items}{behind}")
 
 
-def _unwrapped(statement: With, colon: int, places: Places, source: Source) -> Splice:
+def _unwrapped(statement: With | ast.If, colon: int, places: Places, source: Source) -> Splice:
     lines, place = places.lines, places.place(statement.body[0])
     line = places.logical_line(statement)
     first, last = places.logical_line(statement.body[0]), places.logical_line(statement.body[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.codemods.lines import found, port
-from tests.porting import assert_ported, check
+from tests.porting import assert_ported, check, ported
 
 HEAD = "import os\nimport subprocess\nfrom os import environ\nprint(os, subprocess, environ)\n"
 XLA = HEAD.replace("import os\n", "import os\nimport torch_xla\n", 1)
@@ -178,8 +178,14 @@ def test_each_flag_is_named() -> None:
         ('x = os.getenv("{}", None) is None', "x = True"),
         ('x = "{}" in os.environ', "x = False"),
         ('x = "{}" not in os.environ', "x = True"),
-        ('x = 1 if os.environ.get("{}", None) else 2', "x = 1 if False else 2"),
-        ('x = 1 if not os.environ.get("{}", None) else 2', "x = 1 if True else 2"),
+        ('x = 1 if os.environ.get("{}", None) else 2', "x = 2"),
+        ('x = 1 if not os.environ.get("{}", None) else 2', "x = 1"),
+        ('x = 1 if ready and not os.environ.get("{}") else 2', "x = 1 if ready else 2"),
+        ('x = 1 if ready and os.environ.get("{}") else 2', "x = 2"),
+        ('x = 1 if load() and os.environ.get("{}") else 2', "x = 1 if load() and False else 2"),
+        ('x = 1 if ready or os.environ.get("{}") else 2', "x = 1 if ready else 2"),
+        ('x = 1 if ready or not os.environ.get("{}") else 2', "x = 1"),
+        ('f(shuffle=(os.environ.get("{}", None) == None))', "f(shuffle=(True))"),
         ('x = os.environ.get("{}", default)', 'x = os.environ.get("{}", default)'),
         ('os.environ["{}"] = "1"; x = 1', "x = 1"),
     ],
@@ -198,3 +204,46 @@ def test_visible_cores_of_a_process_group() -> None:
     assert found(head, f'{name} = os.environ["LOCAL_RANK"]', "NP299") == []
     assert found(head, f"{name} = str(local_rank)", "NP299") == []
     assert port(head, 'os.environ["NEURON_RT_NUM_CORES"] = "1"; x = 1') == "x = 1"
+
+
+def test_blocks_about_extracted_graphs() -> None:
+    assert_ported(
+        """
+        import os
+
+        def main(step):
+            if not os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY", None):
+                for x in range(step):
+                    print(x)
+            if os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY", None) and step > 5:
+                return 1
+            if step and not os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY"):
+                print(step)
+            if os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY", "0") == "1":
+                print(1)
+            else:
+                print(2)
+        """,
+        """
+        def main(step):
+            for x in range(step):
+                print(x)
+            if step:
+                print(step)
+            if False:
+                print(1)
+            else:
+                print(2)
+        """,
+    )
+
+
+def test_a_comment_on_the_condition_is_kept_by_safe_fixes() -> None:
+    source = """
+        import os
+
+        if not os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY"):  # why
+            print(1)
+    """
+    assert "# why" in ported(source, "safe")
+    assert ported(source) == "\nprint(1)\n"

@@ -1,4 +1,4 @@
-"""RemoveWithItem."""
+"""RemoveWithItem and UnwrapIf."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from neuron_port.edits.operations import (
     RemoveWithItem,
     Rename,
     Replace,
+    UnwrapIf,
 )
 from neuron_port.edits.writer import WriteError
 
@@ -120,3 +121,25 @@ def test_an_edited_item_next_to_a_removed_one(write):
 def test_a_bound_item(write, items):
     with pytest.raises(WriteError, match="binds a name"):
         write("with a() as x, b():\n    x()\n", remove(*items))
+
+
+def test_unwrap_if(write):
+    make = lambda code: [UnwrapIf(code.stmt("if x"))]  # noqa: E731
+    assert write("if x:\n    a()\n    # c\n    b()\nc()\n", make) == "a()\n# c\nb()\nc()\n"
+    assert write("if x: a()\n", make) == "a()\n"
+    assert write("def f():\n    if x:\n        a('''\n x''')\n", make) == "def f():\n    a('''\n x''')\n"
+
+
+def test_unwrap_if_with_edits_inside(write):
+    make = lambda code: [UnwrapIf(code.stmt("if x")), RemoveStatement(code.stmt("a()"))]  # noqa: E731
+    assert write("if x:\n    a()\n    b()\n", make) == "b()\n"
+
+
+@pytest.mark.parametrize("source", ["if x:\n    a()\nelse:\n    b()\n", "if y:\n    b()\nelif x:\n    a()\n"])
+def test_unwrap_if_with_other_branches(write, source):
+    def make(code):
+        found = code.stmt("if x") if source.startswith("if x") else code.stmt("if y").orelse[0]
+        return [UnwrapIf(found)]
+
+    with pytest.raises(WriteError):
+        write(source, make)
