@@ -106,12 +106,29 @@ class Moves:
             passed = [argument for binding in module.bindings(node)[:1] for argument in module.references(binding)]
             if any(isinstance(argument.parent, ast.Starred) for argument in passed):
                 return "tuple"
+            if values and all(self._gives_tuple(binding.value) for binding in values):
+                return "tuple"
+        if self._gives_tuple(node):
+            return "tuple"
         if self.site.context.receivers.kind(node).kind == "tensor":
             return "tensor"
         single = [arguments[0] for arguments in calls if len(arguments) == 1]
         if isinstance(node, ast.Name) and any(isinstance(each, ast.Name) and each.id == node.id for each in single):
             return "tensor"
         return None
+
+    def _gives_tuple(self, value: ast.expr | None) -> bool:
+        """Whether a function of this file is called that returns tuples of what may be tensors."""
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
+            return False
+        functions = [binding.node for binding in self.site.module.bindings(value.func)]
+        if len(functions) != 1 or not isinstance(functions[0], ast.FunctionDef):
+            return False
+        returned = [inner.value for inner in ast.walk(functions[0]) if isinstance(inner, ast.Return)]
+        return bool(returned) and all(
+            isinstance(each, ast.Tuple) and not any(isinstance(item, ast.Constant) for item in each.elts)
+            for each in returned
+        )
 
     def _starred(self, hole: str) -> str:
         return f"(tensor.to({self.device}) for tensor in {hole})"

@@ -14,7 +14,17 @@ import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.traced_flow import Trace, compiles_for_neuron, is_neuron_file, same_value, trace_of, traces
+from neuron_port.codemods.traced_flow import (
+    TRACES,
+    Trace,
+    compiles_for_neuron,
+    is_chain,
+    is_loaded,
+    is_neuron_file,
+    same_value,
+    trace_of,
+    traces,
+)
 from neuron_port.codemods.traced_port import Port, Unsure, port_of, weights
 from neuron_port.edits.operations import RemoveStatement, Replace
 from neuron_port.findings import Applicability, Severity
@@ -34,26 +44,77 @@ def inspect(site: Site) -> Iterator[Report]:
     call = site.call
     if call is None:
         return
-    if site.qualname == "torch.jit.load":
+    if site.form == "method":
+        if is_neuron_file(site.module) and len(call.args) == 1 and _is_traced(site, call.func.value):
+            yield _saved(site, call, call.func.value, call.args[0])
+    elif site.qualname == "torch.jit.load":
         yield from _load(site, call)
-    elif is_neuron_file(site.module):
-        yield saved(site, call, call.args[0] if call.args else None, call.args[1] if len(call.args) == 2 else None)
+    elif call.args and not _is_torchscript(site, call.args[0]):
+        if is_neuron_file(site.module):
+            yield _saved(site, call, call.args[0], call.args[1] if len(call.args) == 2 else None)
+        elif compiles_for_neuron(site.module):
+            yield _unsure(site, call, f"if this is compiled for Neuron: {_KEEP}")
 
 
-def saved(site: Site, call: ast.Call, traced: ast.expr | None, path: ast.expr | None) -> Report:
+def _is_traced(site: Site, receiver: ast.expr) -> bool:
+    """Whether ``receiver.save(path)`` saves a traced model: by a trace, by a function that returns one, by its name."""
+    module = site.module
+    if isinstance(receiver, ast.Call):
+        return module.qualname(receiver.func) in TRACES or _returns_traced(site, receiver)
+    if not is_chain(receiver):
+        return False
+    if any(same_value(receiver, trace.target) for trace in traces(module)):
+        return True
+    bindings = module.bindings(receiver) if isinstance(receiver, ast.Name) else []
+    if any(isinstance(each.value, ast.Call) and _returns_traced(site, each.value) for each in bindings):
+        return True
+    name = receiver.attr if isinstance(receiver, ast.Attribute) else receiver.id
+    return "neuron" in name.lower() or "traced" in name.lower()
+
+
+def _returns_traced(site: Site, call: ast.Call) -> bool:
+    """Whether a function of this file is called that traces a model and returns it."""
+    if not isinstance(call.func, ast.Name):
+        return False
+    for binding in site.module.bindings(call.func):
+        if isinstance(binding.node, ast.FunctionDef):
+            for inner in ast.walk(binding.node):
+                if isinstance(inner, ast.Return) and inner.value is not None:
+                    value = inner.value
+                    if isinstance(value, ast.Call) and site.module.qualname(value.func) in TRACES:
+                        return True
+                    if any(is_chain(value) and same_value(value, trace.target) for trace in traces(site.module)):
+                        return True
+    return False
+
+
+def _is_torchscript(site: Site, saved: ast.expr) -> bool:
+    """Whether what is saved comes from ``torch.jit.trace`` or ``torch.jit.script``, which know nothing of Neuron."""
+    values = [binding.value for binding in site.module.bindings(saved)] if isinstance(saved, ast.Name) else [saved]
+    return bool(values) and all(
+        isinstance(value, ast.Call)
+        and (site.module.qualname(value.func) or "").startswith("torch.jit.")
+        and not is_loaded(site.module, value)
+        for value in values
+    )
+
+
+def _unsure(site: Site, call: ast.Call, message: str) -> Report:
+    return site.report(message, node=call, severity=Severity.WARNING, applicability=Applicability.MANUAL)
+
+
+def _saved(site: Site, call: ast.Call, traced: ast.expr, path: ast.expr | None) -> Report:
     """The report about a call that saves a traced model."""
-    trace = trace_of(site.module, traced) if traced is not None else None
+    trace = trace_of(site.module, traced)
     port = _port(site, trace) if trace is not None else None
     torch = site.spell("torch.save", call)
     if port is None or path is None or torch is None:
-        return site.report(_KEEP, node=call, code="NP275", applicability=Applicability.MANUAL)
+        return site.report(_KEEP, node=call, applicability=Applicability.MANUAL)
     model, holes = weights(site, port, call)
     state = f"{{{{name: value.cpu() for name, value in {model}.state_dict().items()}}}}"
     return site.report(
         _KEEP,
         node=call,
-        code="NP275",
-        severity=Severity.ERROR,
         applicability=Applicability.UNSAFE,
         operations=[Replace(call, f"{torch.text}({state}, {{path}})", {**holes, "path": path}), *torch.operations],
     )
@@ -62,6 +123,8 @@ def saved(site: Site, call: ast.Call, traced: ast.expr | None, path: ast.expr | 
 def _load(site: Site, call: ast.Call) -> Iterator[Report]:
     neuron = is_neuron_file(site.module)
     if not neuron and not compiles_for_neuron(site.module):
+        return
+    if call.args and any(_is_torchscript(site, save.args[0]) for save in _saves_to(site, call.args[0])):
         return
     for trace in traces(site.module):
         port = _port(site, trace)
@@ -78,12 +141,14 @@ def _load(site: Site, call: ast.Call) -> Iterator[Report]:
     if neuron and (traces(site.module) or "neuron" in ast.unparse(call.parent).lower()):
         yield site.report(_LOAD, node=call, applicability=Applicability.MANUAL)
         return
-    yield site.report(
-        f"if this file holds a traced Neuron model: {_LOAD}",
-        node=call,
-        severity=Severity.WARNING,
-        applicability=Applicability.MANUAL,
-    )
+    yield _unsure(site, call, f"if this file holds a traced Neuron model: {_LOAD}")
+
+
+def _saves_to(site: Site, path: ast.expr) -> Iterator[ast.Call]:
+    """The calls of this file that save to the same path."""
+    for save in site.module.calls_to("torch.jit.save"):
+        if len(save.args) == 2 and ast.dump(save.args[1]) == ast.dump(path):
+            yield save
 
 
 def _port(site: Site, trace: Trace) -> Port | None:

@@ -97,6 +97,17 @@ def same_value(left: ast.expr, right: ast.expr) -> bool:
     return found is not None and other is not None and found[0] is other[0]
 
 
+def saves(module: Module, target: ast.expr) -> list[ast.Call]:
+    """The calls that save what a name holds: ``torch.jit.save(x, path)``, ``x.save(path)``."""
+    found = [call for call in module.calls_to("torch.jit.save") if call.args and _is(call.args[0], target)]
+    methods = [call for call in module.calls_of("save") if isinstance(call.func, ast.Attribute)]
+    return found + [call for call in methods if _is(call.func.value, target)]
+
+
+def _is(node: ast.expr, target: ast.expr) -> bool:
+    return is_chain(node) and same_value(node, target)
+
+
 def is_loaded(module: Module, value: ast.expr | None) -> bool:
     """Whether a value is a model that ``torch.jit.load`` reads."""
     return isinstance(value, ast.Call) and module.qualname(value.func) == "torch.jit.load"
@@ -115,6 +126,7 @@ def _reads_of_name(module: Module, trace: Trace) -> list[ast.expr] | None:
     if own is None:
         return None
     found = module.references(own)
+    bindings = [binding for binding in bindings if binding.kind is not BindingKind.DELETE]
     if len(bindings) == 1:
         return found
     plain = [binding for binding in bindings if not _is_traced(module, binding.value)]
@@ -240,21 +252,23 @@ def _method(node: ast.AST) -> str | None:
     return node.attr if called else None
 
 
-def later_uses(model: ast.expr, trace: Trace, module: Module) -> Iterator[ast.expr]:
+def later_uses(module: Module, model: ast.expr, call: ast.Call) -> Iterator[ast.expr]:
     """The reads of the plain model that a trace does not come after: there it is still expected on the CPU."""
+    traced, trace = statement(call), trace_at(call)
     if isinstance(model, ast.Name):
         everything: list[ast.expr] = [
             read for binding in module.bindings(model)[:1] for read in module.references(binding)
         ]
     else:
         everything = [read for read in module.attribute_reads(model.attr) if same_value(read, model)]
-    here, loop = enclosing_function(trace.statement), _loop(trace.statement)
+    here, loop = enclosing_function(traced), _loop(traced)
     # model = torch_neuronx.trace(model, example): from there on the name holds the traced one.
-    own = {id(read) for read in (reads(module, trace) or ()) if same_value(model, trace.target)}
+    rebound = trace is not None and same_value(model, trace.target)
+    own = {id(read) for read in (reads(module, trace) or everything)} if rebound else set()
     for read in everything:
-        if statement(read) is trace.statement or id(read) in own or _harmless(module, read):
+        if statement(read) is traced or id(read) in own or _harmless(module, read):
             continue
-        before = read.lineno < trace.statement.lineno and enclosing_function(read) is here
+        before = read.lineno < traced.lineno and enclosing_function(read) is here
         if not before or _kept(read) or (loop is not None and loop in ancestors(read)):
             yield read
 

@@ -12,8 +12,13 @@
 A traced model took and returned CPU tensors, so the inputs of each call move to the device and the results back: with
 ``.cpu()`` where the result is plainly one tensor, with the helper ``to_device`` otherwise. The call that compiles runs in the
 gradient mode of the other calls, since Dynamo compiles once for each mode. A model that is still used on the CPU
-afterwards is copied first. Where the traced model is passed on, or what it is traced with cannot be read, the finding
-says what to write.
+afterwards is copied first. Where not all calls are known, since the traced model is passed on or returned, an object that
+still takes and gives CPU tensors takes its place:
+
+    return torch_neuronx.trace(model, example)
+        ->  return HostModel(torch.compile(model.eval().to("neuron"), backend="neuron", dynamic=False), example, "neuron")
+
+What a trace means otherwise (state kept on the device, hosts without one) is left to a person.
 """
 
 from __future__ import annotations
@@ -24,8 +29,6 @@ from collections.abc import Iterator
 from neuron_port.codemods.argument_table import claim
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.name_table import inspect as by_table
-from neuron_port.codemods.traced_file import saved
-from neuron_port.codemods.traced_flow import is_chain, same_value, trace_at
 from neuron_port.codemods.traced_port import Port, Unsure, is_default, port_of
 from neuron_port.edits.operations import DropArgument
 from neuron_port.findings import Applicability, Severity
@@ -59,7 +62,6 @@ def inspect(site: Site) -> Iterator[Report]:
             use=(site.binding, None) if site.binding is not None else None,
         )
     yield from _options(site, call, port)
-    yield from _saves(site, call)
 
 
 def _options(site: Site, call: ast.Call, port: Port | None) -> Iterator[Report]:
@@ -77,16 +79,3 @@ def _options(site: Site, call: ast.Call, port: Port | None) -> Iterator[Report]:
             applicability=Applicability.UNSAFE,
             operations=[DropArgument(call, keyword)] if port is not None else [],
         )
-
-
-def _saves(site: Site, call: ast.Call) -> Iterator[Report]:
-    """``traced.save(path)``, and ``torch_neuronx.trace(...).save(path)``; ``torch.jit.save`` has a row of its own."""
-    trace = trace_at(call)
-    for save in site.module.calls_of("save"):
-        if not isinstance(save.func, ast.Attribute):
-            continue
-        receiver = save.func.value
-        named = trace is not None and is_chain(receiver) and same_value(receiver, trace.target)
-        if (named or receiver is call) and id(save) not in site.context.claimed:
-            site.context.claimed.add(id(save))
-            yield saved(site, save, receiver, save.args[0] if len(save.args) == 1 else None)

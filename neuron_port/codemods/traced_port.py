@@ -10,9 +10,9 @@ from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Site
 from neuron_port.codemods.lineage import root
 from neuron_port.codemods.traced_calls import Moves, grad_mode
-from neuron_port.codemods.traced_flow import Trace, Uses, is_chain, later_uses, reads, same_value, trace_at, uses
-from neuron_port.edits.operations import Operation, RemoveStatement, ReplaceStatement
-from neuron_port.semantics.module import enclosing_function
+from neuron_port.codemods.traced_flow import Trace, Uses, is_chain, later_uses, reads, same_value, saves, trace_at, uses
+from neuron_port.edits.operations import Operation, RemoveStatement, Replace, ReplaceStatement
+from neuron_port.semantics.module import enclosing_function, statement
 from neuron_port.semantics.outputs import Outputs
 from neuron_port.semantics.scopes import BindingKind
 
@@ -34,7 +34,7 @@ class Port:
     ``copied``: the named model stays on the CPU, and a copy of it is compiled.
     """
 
-    trace: Trace
+    call: ast.Call
     uses: Uses
     model: ast.expr | None
     operations: tuple[Operation, ...]
@@ -46,28 +46,29 @@ class Unsure(Exception):
 
 
 def port_of(site: Site, call: ast.Call) -> Port:
-    """The port of one trace with all its uses.
+    """The port of one trace with all its uses, or with a wrapper where not all of them are known.
 
     Raises:
         Unsure: something about it cannot be read.
     """
     model, example = _arguments(call)
     trace = trace_at(call)
-    if trace is None:
-        raise Unsure("its result has no name of its own")
-    found = reads(site.module, trace)
-    if found is None:
-        raise Unsure(f"{ast.unparse(trace.target)} also holds something else")
-    used = uses(site.module, trace, found)
-    if used.others:
-        line = used.others[0].lineno
-        raise Unsure(f"{ast.unparse(trace.target)} is passed on, on line {line}, where its calls are not known")
-    return _Writer(site, trace, used).port(model, example)
+    found = reads(site.module, trace) if trace is not None else None
+    used = uses(site.module, trace, found) if found is not None else Uses()
+    writer = _Writer(site, call, trace, used)
+    if found is not None and not used.others:
+        port = writer.in_place(model, example)
+        if port is not None:
+            return port
+    saved = used.saves if found is not None else saves(site.module, trace.target) if trace is not None else []
+    if found is None and (saved or isinstance(call.parent, ast.Attribute)):
+        raise Unsure(f"it is saved to a file, on line {(saved or [call])[0].lineno}")
+    return _Writer(site, call, trace, used).wrapped(model, example)
 
 
 def weights(site: Site, port: Port, save: ast.Call) -> tuple[str, dict[str, ast.expr]]:
     """Source for the module whose weights a saved trace held: the plain model where its name still means it."""
-    traced, model = port.trace.statement, port.model
+    traced, model = statement(port.call), port.model
     if model is not None and enclosing_function(traced) is enclosing_function(save):
         bindings = site.module.bindings(root(model))
         if not any(traced.lineno < binding.node.lineno <= save.lineno for binding in bindings):
@@ -103,56 +104,89 @@ def _value(argument: ast.expr | ast.keyword) -> ast.expr:
 class _Writer:
     """Writes the port of one trace."""
 
-    def __init__(self, site: Site, trace: Trace, used: Uses) -> None:
+    def __init__(self, site: Site, call: ast.Call, trace: Trace | None, used: Uses) -> None:
         self.site = site
+        self.call = call
         self.trace = trace
         self.used = used
-        torch = site.spell("torch", trace.call)
-        device = site.device(text=False, node=trace.call)
+        torch = site.spell("torch", call)
+        device = site.device(text=False, node=call)
         if torch is None or device is None:
             raise Unsure("the name torch means something else here")
         self.torch = torch.text
         self.operations: list[Operation] = [*torch.operations, *device.operations]
         self.moves = Moves(site, device.text)
 
-    def port(self, model: ast.expr, example: ast.expr) -> Port:
-        """The operations for the trace, its calls and the statements that only made sense for a traced model."""
+    def in_place(self, model: ast.expr, example: ast.expr) -> Port | None:
+        """The operations for the trace, its calls and the statements that only made sense for a traced model.
+
+        ``None`` where the example may be one tensor or a tuple of them.
+        """
         base, evaluated = _without_eval(model)
+        self._check_saves(base)
         holes = {"traced": self.trace.target, "model": base}
-        for save in self.used.saves:
-            if self._is_function(base) or save.keywords or not 0 < len(save.args) < 3:
-                raise Unsure(f"it is saved to a file, on line {save.lineno}")
         prepared, source = self._prepared(base, evaluated)
         single = Outputs(self.site.module, self.site.context.receivers).one_tensor(base)
         arguments = self.moves.example(example, holes, [call.args for call in self.used.calls])
         if arguments is None:
-            raise Unsure(f"{ast.unparse(example)} may be one tensor or a tuple of them")
+            return None
         for call in self.used.calls:
             self.operations += self.moves.call(call, single)
-        self.operations += [RemoveStatement(statement) for statement in self.used.evals]
+        self.operations += [RemoveStatement(each) for each in self.used.evals]
         template = f"{prepared}{self._compiled(source, arguments)}"
         self.operations += [ReplaceStatement(self.trace.statement, template, holes), *self.moves.operations]
-        named = is_chain(base) and not self._is_function(base) and not same_value(base, self.trace.target)
-        return Port(self.trace, self.used, base if named else None, tuple(self.operations), "deepcopy" in source)
+        return self._port(base, source)
+
+    def wrapped(self, model: ast.expr, example: ast.expr) -> Port:
+        """The operations that put an object that still takes and gives CPU tensors in the place of the traced model."""
+        base, evaluated = _without_eval(model)
+        helper = self.site.helper("HostModel")
+        if helper is None:
+            raise Unsure("the name HostModel means something else here")
+        source = self._moved(base, evaluated)
+        port = self._port(base, source)
+        for save in self.used.saves:
+            if weights(self.site, port, save)[0] != "{model}":
+                raise Unsure(f"it is saved to a file, on line {save.lineno}")
+        template = f"{helper.text}({self._compile(source)}, {{example}}, {self.moves.device})"
+        change = Replace(self.call, template, {"model": base, "example": example})
+        return self._port(base, source, (*self.operations, change, *helper.operations))
+
+    def _port(self, base: ast.expr, source: str, operations: tuple[Operation, ...] | None = None) -> Port:
+        rebound = self.trace is not None and is_chain(base) and same_value(base, self.trace.target)
+        named = is_chain(base) and not self._is_function(base) and not rebound
+        done = tuple(self.operations) if operations is None else operations
+        return Port(self.call, self.used, base if named else None, done, "deepcopy" in source)
+
+    def _check_saves(self, base: ast.expr) -> None:
+        for save in self.used.saves:
+            if self._is_function(base) or save.keywords or not 0 < len(save.args) < 3:
+                raise Unsure(f"it is saved to a file, on line {save.lineno}")
 
     def _prepared(self, base: ast.expr, evaluated: bool) -> tuple[str, str]:
         """The statement that moves the model, and what is compiled."""
+        moved = self._moved(base, evaluated, ".requires_grad_(False)" if self.frozen else "")
+        if is_chain(base) and moved.startswith("{model}."):
+            return f"{moved}\n", "{model}"
+        return "", moved
+
+    def _moved(self, base: ast.expr, evaluated: bool, fixed: str = "") -> str:
+        """Source for the model on the device; a copy of it, where the model is still used on the CPU."""
         module, device = self.site.module, self.moves.device
-        fixed = ".requires_grad_(False)" if self.frozen else ""
         if self._is_function(base):
-            return "", "{model}"
+            return "{model}"
         if not is_chain(base):
             if not isinstance(base, ast.Call):
                 raise Unsure("what is traced has no name")
-            return "", f"{{model}}{'.eval()' if evaluated else ''}{fixed}.to({device})"
+            return f"{{model}}{'.eval()' if evaluated else ''}{fixed}.to({device})"
         evaluate = "" if _is_evaluated(self.site, base) and not evaluated else ".eval()"
-        if next(later_uses(base, self.trace, module), None) is not None:
-            copied = self.site.spell("copy.deepcopy", self.trace.call)
-            if copied is None:
-                raise Unsure(f"{ast.unparse(base)} is still used on the CPU")
-            self.operations += copied.operations
-            return "", f"{copied.text}({{model}}){evaluate}{fixed}.to({device})"
-        return f"{{model}}{evaluate}{fixed}.to({device})\n", "{model}"
+        if next(later_uses(module, base, self.call), None) is None:
+            return f"{{model}}{evaluate}{fixed}.to({device})"
+        copied = self.site.spell("copy.deepcopy", self.call)
+        if copied is None:
+            raise Unsure(f"{ast.unparse(base)} is still used on the CPU")
+        self.operations += copied.operations
+        return f"{copied.text}({{model}}){evaluate}{fixed}.to({device})"
 
     def _is_function(self, base: ast.expr) -> bool:
         """Whether a plain function is traced; one that uses names of the file may use a module that has to move."""
@@ -182,11 +216,13 @@ class _Writer:
         module = isinstance(self.trace.target, ast.Attribute) or bool(self.used.saves)
         return self.mode is None and (own is None or module)
 
+    def _compile(self, source: str) -> str:
+        backend = "" if self.site.context.portable else 'backend="neuron", '
+        return f"{self.torch}.compile({source}, {backend}dynamic=False)"
+
     def _compiled(self, source: str, arguments: str) -> str:
         """The statements that compile: by name, and by a first call in the gradient mode of the calls."""
-        torch = self.torch
-        backend = "" if self.site.context.portable else 'backend="neuron", '
-        compiled = f"{torch}.compile({source}, {backend}dynamic=False)"
+        torch, compiled = self.torch, self._compile(source)
         if self.mode is None and not self.frozen:
             return f"{{traced}} = {torch}.no_grad()({compiled})\n{{traced}}({arguments})"
         if self.mode is None or grad_mode(self.site.module, self.trace.statement) == self.mode:

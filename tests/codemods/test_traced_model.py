@@ -23,6 +23,7 @@ net = torch.nn.Linear(3, 3)
 net.eval()
 example = torch.zeros(1, 3)
 """
+SAVED = "torch.save({name: value.cpu() for name, value in net.state_dict().items()}, path)"
 
 
 def body(lines: str, target: str = "neuron") -> str:
@@ -218,6 +219,11 @@ def test_tuple_by_how_it_is_passed() -> None:
     assert after.endswith('    traced(*(tensor.to("neuron") for tensor in pair))')
 
 
+def test_tuple_by_the_function_that_makes_it() -> None:
+    after = body("def make():\n    return example, example\n\n\npair = make()\ntraced = torch_neuronx.trace(net, pair)")
+    assert after.endswith('    traced(*(tensor.to("neuron") for tensor in pair))')
+
+
 def test_tensor_by_how_it_is_passed() -> None:
     after = body("rows = make()\ntraced = torch_neuronx.trace(net, rows)\nprint(traced(rows))")
     assert 'traced(rows.to("neuron"))\n' in after
@@ -225,8 +231,11 @@ def test_tensor_by_how_it_is_passed() -> None:
 
 @pytest.mark.parametrize("given", ["make()", "{'x': example}", "(*example, 1)", "pair"])
 def test_example_that_cannot_be_read(given: str) -> None:
-    (message,) = messages(f"traced = torch_neuronx.trace(net, {given})")
-    assert message.endswith("may be one tensor or a tuple of them")
+    after = ported(f"{HEAD}traced = torch_neuronx.trace(net, {given})\nout = traced(example)\n")
+    assert after.endswith(
+        f'traced = HostModel(torch.compile(net.to("neuron"), backend="neuron", dynamic=False), {given}, "neuron")\n'
+        "out = traced(example)\n"
+    )
 
 
 # -- the calls ----------------------------------------------------------------------------------------------------------
@@ -376,12 +385,9 @@ def test_attribute_of_the_object() -> None:
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ("traced = torch_neuronx.trace(net, example)\nserve(traced)", "traced is passed on, on line 8"),
-        ("traced = torch_neuronx.trace(net, example)\nserve(model=traced)", "traced is passed on, on line 8"),
-        ("def f():\n    return torch_neuronx.trace(net, example)", "its result has no name of its own"),
-        ("models = {'a': torch_neuronx.trace(net, example)}", "its result has no name of its own"),
-        ("traced = torch_neuronx.trace(net, example)\nif x:\n    traced = net\n", "traced also holds something else"),
-        ("pipe.unet = torch_neuronx.trace(net, example)\nother.unet(example)", "pipe.unet also holds something else"),
+        ("torch_neuronx.trace(net, example).save(path)", "it is saved to a file, on line 7"),
+        ("net = torch_neuronx.trace(net, example)\nserve(net)\nnet.save(path)", "it is saved to a file, on line 9"),
+        ("HostModel = 1\nserve(torch_neuronx.trace(net, example))", "the name HostModel means something else here"),
         ("traced = torch_neuronx.trace(*args)", "a starred argument hides which parameter is set"),
         ("traced = torch_neuronx.trace(net, **more)", "a ** argument hides which parameter is set"),
         ("traced = torch_neuronx.trace(net)", "the example is not passed by its name"),
@@ -396,6 +402,33 @@ def test_left_to_a_person(lines: str, reason: str) -> None:
     (message,) = messages(lines)
     assert message.partition("not done by itself: ")[2].startswith(reason)
     assert "torch_neuronx.trace(" in ported(f"{HEAD}{lines}\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "after"),
+    [
+        ("traced = {trace}\nserve(traced)", "traced = {host}\nserve(traced)"),
+        (
+            "traced = {trace}\nserve(model=traced)\ntraced(example)",
+            "traced = {host}\nserve(model=traced)\ntraced(example)",
+        ),
+        ("def f():\n    return {trace}", "def f():\n    return {host}"),
+        ("models = {{'a': {trace}}}", "models = {{'a': {host}}}"),
+        ("pipe.unet = {trace}\nother.unet(example)", "pipe.unet = {host}\nother.unet(example)"),
+        ("if x:\n    traced = {trace}\nelse:\n    traced = f()", "if x:\n    traced = {host}\nelse:\n    traced = f()"),
+    ],
+)
+def test_calls_that_are_not_known(lines: str, after: str) -> None:
+    host = 'HostModel(torch.compile(net.to("neuron"), backend="neuron", dynamic=False), example, "neuron")'
+    text = ported(HEAD + lines.format(trace="torch_neuronx.trace(net, example)") + "\n")
+    assert text.endswith(f"\n{after.format(host=host)}\n")
+    assert text.count("class HostModel(torch.nn.Module):") == text.count("def to_device(value, device):") == 1
+    assert "torch_neuronx" not in text
+
+
+def test_wrapped_model_that_is_saved() -> None:
+    text = ported(f"{HEAD}traced = torch_neuronx.trace(net, example)\nserve(traced)\ntorch.jit.save(traced, path)\n")
+    assert text.endswith(f"\nserve(traced)\n{SAVED}\n")
 
 
 def test_passed_on_without_a_call() -> None:
@@ -426,8 +459,6 @@ def test_name_taken_from_the_package() -> None:
 
 
 # -- files of traced models ---------------------------------------------------------------------------------------------
-
-SAVED = "torch.save({name: value.cpu() for name, value in net.state_dict().items()}, path)"
 
 
 @pytest.mark.parametrize("save", ["torch.jit.save(traced, path)", "traced.save(path)"])
@@ -487,6 +518,33 @@ def test_what_stays_after_the_port_is_still_reported() -> None:
     after = ported(f"{HEAD}traced = torch_neuronx.trace(net, example)\nother = torch.jit.load('other.pt')\n")
     assert "torch_neuronx" not in after
     assert [code for _, code in codes(after)] == ["NP275"]
+
+
+def test_model_that_another_function_returns() -> None:
+    source = f"""{HEAD}
+
+def compile_model():
+    return torch_neuronx.trace(net, example)
+
+
+fast = compile_model()
+fast.save("net.pt")
+torch.jit.save(fast, "net.pt")
+"""
+    assert [code for row, code in codes(source) if row > 11] == ["NP275", "NP275"]
+    assert [code for _, code in codes(ported(source))] == ["NP275"]
+
+
+@pytest.mark.parametrize(
+    "line", ["image.save('a.png')", "torch.save(net, 'a')", "net.save('a')", "traced_net.save('a', 'b')"]
+)
+def test_other_saves(line: str) -> None:
+    assert codes(f"{HEAD}{line}\n") == []
+
+
+def test_torchscript_beside_neuron() -> None:
+    lines = "scripted = torch.jit.trace(net, example)\ntorch.jit.save(scripted, 'cpu.pt')\nsame = torch.jit.load('cpu.pt')\n"
+    assert codes(f"{HEAD}{lines}") == []
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 from neuron_port.codemods.helpers.all_reduced import all_reduced  # noqa: E402
 from neuron_port.codemods.helpers.average_gradients import average_gradients  # noqa: E402
 from neuron_port.codemods.helpers.DeviceLoader import DeviceLoader  # noqa: E402
+from neuron_port.codemods.helpers.HostModel import HostModel  # noqa: E402
 from neuron_port.codemods.helpers.mesh_reduce import mesh_reduce  # noqa: E402
 from neuron_port.codemods.helpers.to_device import to_device  # noqa: E402
 
@@ -49,6 +50,24 @@ def test_every_tensor_of_a_batch_moves(batch: object, tensors) -> None:
     assert [tensor.device.type for tensor in tensors(batch)] == ["cpu"] * len(tensors(batch))
     if not isinstance(batch, OrderedDict):
         assert type(moved) is type(batch)
+
+
+@pytest.mark.parametrize("example", [ONE, (ONE,), [ONE]])
+def test_wrapped_model_is_called_once_with_the_example(example: object) -> None:
+    seen = []
+
+    class Net(torch.nn.Linear):
+        def forward(self, x, scale=1):
+            seen.append((x.device.type, torch.is_grad_enabled()))
+            return {"y": super().forward(x) * scale, "x": x}
+
+    net = Net(2, 2)
+    host = HostModel(net, example, "cpu")
+    assert seen == [("cpu", False)]
+    out = host(ONE, scale=2)
+    assert torch.equal(out["y"], (net.weight.sum(1) + net.bias) * 2)
+    assert not out["y"].requires_grad
+    assert [name for name, _ in host.named_parameters()] == ["_model.weight", "_model.bias"]
 
 
 def test_what_is_no_tensor_stays() -> None:
