@@ -10,6 +10,7 @@ from pathlib import Path
 
 from neuron_port.codemods.base import Context, Report
 from neuron_port.codemods.dispatch import inspect
+from neuron_port.codemods.lineage import root
 from neuron_port.codemods.linking import link
 from neuron_port.codemods.tidy import tidy
 from neuron_port.config import Settings, selector_matches
@@ -307,7 +308,8 @@ class Engine:
             except (WriteError, UnreadableFile):
                 continue
             kept += group
-        return kept
+        left_out = [report for report in chosen if report not in kept]
+        return [report for report in kept if not _is_still_read(analysis.module, report, left_out)]
 
     def _without_unused_imports(self, analysis: _Analysis, text: str) -> str:
         """Remove the imports that the edits made unused: read before, read nowhere now."""
@@ -381,6 +383,12 @@ def _first_sentence(text: str) -> str:
 
 def _operations(reports: list[Report]) -> list[Operation]:
     return tidy([report.operations for report in reports])
+
+
+def _is_still_read(module: Module, report: Report, left_out: list[Report]) -> bool:
+    """Whether a report takes away an import that reports without a fix after all still read."""
+    origins = [] if report.imported is None else [root(other.origin) for other in left_out if other.origin is not None]
+    return any(isinstance(name, ast.Name) and report.imported in module.bindings(name) for name in origins)
 
 
 def _unique(reports: list[Report]) -> list[Report]:
