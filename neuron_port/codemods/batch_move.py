@@ -38,7 +38,7 @@ def move(site: Site, loop: Loop, device: ast.expr) -> list[Operation] | None:
     names = list(_names(loop.batch))
     if not names or None in names:
         return None
-    wanted = [name for name in names if _is_read(site, name) and not _is_moved(loop, name.id)]
+    wanted = [name for name in names if _is_read(site, name) and not _is_moved(loop, name)]
     if not wanted:
         return []
     spelling = _device(site, device, loop)
@@ -89,10 +89,13 @@ def _is_read(site: Site, name: ast.Name) -> bool:
     return binding is None or bool(site.module.references(binding))
 
 
-def _is_moved(loop: Loop, name: str) -> bool:
-    """Whether the first statement that reads the name binds it to a moved version of itself."""
+def _is_moved(loop: Loop, name: ast.Name) -> bool:
+    """Whether the loop moves what it reads itself: at once under the same name, or each part where it reads it."""
+    reads = list(_reads(loop, name.id))
+    if reads and all(_is_moved_part(read) for read in reads):
+        return True
     for statement in loop.node.body:
-        if not any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(statement)):
+        if not any(isinstance(node, ast.Name) and node.id == name.id for node in ast.walk(statement)):
             continue
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return False
@@ -101,8 +104,18 @@ def _is_moved(loop: Loop, name: str) -> bool:
             pairs = list(zip(target.elts, value.elts))
         else:
             pairs = [(target, value)]
-        return any(isinstance(left, ast.Name) and left.id == name and _moves(right, name) for left, right in pairs)
+        return any(
+            isinstance(left, ast.Name) and left.id == name.id and _moves(right, name.id) for left, right in pairs
+        )
     return False
+
+
+def _is_moved_part(read: ast.Name) -> bool:
+    """``batch["x"].to(device)``."""
+    node: ast.expr = read
+    while isinstance(node.parent, (ast.Subscript, ast.Attribute)) and node.parent.value is node:
+        node = node.parent
+    return isinstance(node, ast.Attribute) and node.attr in _MOVES and isinstance(node.parent, ast.Call)
 
 
 def _moves(value: ast.expr, name: str) -> bool:
@@ -153,9 +166,25 @@ def _device(site: Site, device: ast.expr, loop: Loop) -> Spelling | None:
         here, there = root.scope.lookup(root.id), scope_at(loop.node).lookup(root.id)
         same = here is not None and there is not None and here[0] is there[0]
         own = root.id == "self" and device is not root and enclosing_class(device) is enclosing_class(loop.node)
-        if same or (own and _has_self(loop)):
+        if same or (own and _has_self(loop)) or (root is device and _is_passed_on(site, device, loop)):
             return Spelling(ast.unparse(device))
-    return site.device(text=False, node=loop.node)
+    return site.device(text=False, node=loop.node, or_cpu=site.context.portable)
+
+
+def _is_passed_on(site: Site, device: ast.Name, loop: Loop) -> bool:
+    """Whether the function around the loop gets the device, under the same name, wherever this file calls it."""
+    function = enclosing_function(loop.node)
+    if not isinstance(function, ast.FunctionDef):
+        return False
+    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+    if len(function.inner.bindings.get(device.id, ())) != 1 or device.id not in names:
+        return False
+    index = names.index(device.id)
+    for call in site.module.calls_of(function.name):
+        given = [item.value for item in call.keywords if item.arg == device.id] or call.args[index : index + 1]
+        if not given or not isinstance(given[0], ast.Name) or given[0].id != device.id:
+            return False
+    return True
 
 
 def _has_self(loop: Loop) -> bool:

@@ -101,7 +101,9 @@ def _read(site: Site) -> _Loader:
     if site.qualname == _LOADER:
         return _Loader(call, batches, device, [call])
     if not isinstance(device, (ast.List, ast.Tuple)) or len(device.elts) != 1:
-        raise _Left("it deals batches out to several devices; a Neuron process drives one, so start one for each with torchrun")
+        raise _Left(
+            "it deals batches out to several devices; a Neuron process drives one, so start one for each with torchrun"
+        )
     loader = _Loader(call, batches, device.elts[0])
     _find_places(site, loader)
     return loader
@@ -146,7 +148,9 @@ def _find_places(site: Site, loader: _Loader) -> None:
         else:
             raise _Left(f"its {read.attr}() is part of a larger expression")
     if not loader.places:
-        raise _Left("its per_device_loader is not called in this file; a small class that moves each batch takes its place")
+        raise _Left(
+            "its per_device_loader is not called in this file; a small class that moves each batch takes its place"
+        )
 
 
 def _reads_of_variable(module: Module, call: ast.Call) -> list[ast.Attribute]:
@@ -155,7 +159,9 @@ def _reads_of_variable(module: Module, call: ast.Call) -> list[ast.Attribute]:
     if not isinstance(target, ast.Name):
         raise _Left("it is stored or passed on; a small class that moves each batch takes its place")
     bindings = target.scope.owner(target.id).bindings[target.id]
-    if not all(_is_call_of(module, binding.value, _PARALLEL) or binding.kind is BindingKind.DELETE for binding in bindings):
+    if not all(
+        _is_call_of(module, binding.value, _PARALLEL) or binding.kind is BindingKind.DELETE for binding in bindings
+    ):
         raise _Left(f"the variable {target.id} holds something else as well")
     own = next(binding for binding in bindings if binding.node is target)
     reads = [reference.parent for reference in module.references(own)]
@@ -171,13 +177,21 @@ def _ported(site: Site, loader: _Loader) -> tuple[list[Operation], str]:
         return in_loops, "move the batch in the loop"
     helper = site.helper("DeviceLoader")
     if helper is None:
-        raise _Left("a class that moves each batch is needed, and the name DeviceLoader or to_device means something else here")
+        raise _Left(
+            "a class that moves each batch is needed, and the name DeviceLoader or to_device means something else here"
+        )
     holes = {"batches": loader.batches, "device": loader.device}
-    operations = [*loader.operations, *helper.operations, Replace(loader.call, f"{helper.text}({{batches}}, {{device}})", holes)]
+    operations = [
+        *loader.operations,
+        *helper.operations,
+        Replace(loader.call, f"{helper.text}({{batches}}, {{device}})", holes),
+    ]
     for place in loader.places:
         if place is not loader.call and place.func.value is not loader.call:
             stepwise = _is_stepped(site.module, place)
-            operations.append(Replace(place, "iter({loader})" if stepwise else "{loader}", {"loader": place.func.value}))
+            operations.append(
+                Replace(place, "iter({loader})" if stepwise else "{loader}", {"loader": place.func.value})
+            )
         elif place is not loader.call:
             operations[-1] = Replace(place, f"{helper.text}({{batches}}, {{device}})", holes)
     return operations, "a small class that moves each batch does the same without the graph"
@@ -200,7 +214,10 @@ def _in_loops(site: Site, loader: _Loader) -> list[Operation] | None:
         operations += [Replace(read, "{loader}", {"loader": read.value}) for read in uses.reads]
         if place is not loader.call and place.func.value is not loader.call:
             operations.append(Replace(place, "{loader}", {"loader": place.func.value}))
-    whole = loader.call if loader.call in loader.places or loader.call.parent not in [place.func for place in loader.places if isinstance(place, ast.Call)] else loader.call.parent.parent
+    chained = next(
+        (place for place in loader.places if place is not loader.call and place.func.value is loader.call), None
+    )
+    whole = chained if chained is not None else loader.call
     operations.append(_unwrapped(whole, loader.batches))
     return operations
 

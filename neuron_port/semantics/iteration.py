@@ -1,9 +1,9 @@
 """Where an iterable of this file is iterated, and whether that is all that happens to it.
 
-    for step, (x, y) in enumerate(loader): ...          a loop; its batch is (x, y)
-    train_epoch(loader)                                 the loops over the parameter, in a function of this file
-    len(loader), loader is None, del loader             nothing that tells it from another iterable
-    it = iter(loader), self.loader = loader             more than that: the question has no answer
+for step, (x, y) in enumerate(loader): ...          a loop; its batch is (x, y)
+train_epoch(loader)                                 the loops over the parameter, in a function of this file
+len(loader), loader is None, del loader             nothing that tells it from another iterable
+it = iter(loader), self.loader = loader             more than that: the question has no answer
 """
 
 from __future__ import annotations
@@ -84,7 +84,9 @@ class Iteration:
         ]
         return any(binding.node.lineno < other.node.lineno < node.lineno for other in later)
 
-    def _follow(self, node: ast.expr, parts: list[Callable[[ast.expr], ast.expr | None]], found: Uses, depth: int) -> None:
+    def _follow(
+        self, node: ast.expr, parts: list[Callable[[ast.expr], ast.expr | None]], found: Uses, depth: int
+    ) -> None:
         """Climb from an expression that is the iterable, or passes its elements on."""
         if depth > _MAX_DEPTH:
             raise _Other
@@ -105,7 +107,11 @@ class Iteration:
             if len(targets) != 1 or not isinstance(targets[0], ast.Name):
                 raise _Other
             self._name(targets[0], node, parts, found, depth)
-        elif isinstance(parent, ast.Attribute) and isinstance(parent.ctx, ast.Load) and (parent.attr in self._attributes or parts):
+        elif (
+            isinstance(parent, ast.Attribute)
+            and isinstance(parent.ctx, ast.Load)
+            and (parent.attr in self._attributes or parts)
+        ):
             if not parts:
                 found.reads.append(parent)
         elif not _is_question(node):
@@ -176,8 +182,10 @@ class Iteration:
         if own is None:
             raise _Other
         others = [binding for binding in bindings if binding is not own and not _is_nothing(binding)]
+        mixed = not all(binding.value is not None and self._belongs(binding.value) for binding in others)
+        wraps_itself = any(isinstance(inner, ast.Name) and inner.id == target.id for inner in ast.walk(node))
         begin = 0
-        if not all(binding.value is not None and self._belongs(binding.value) for binding in others):
+        if mixed or wraps_itself:
             if parts or not self._replaces(own) or any(other.node.lineno >= target.lineno for other in others):
                 raise _Other
             begin = node.end_lineno

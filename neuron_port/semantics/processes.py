@@ -40,6 +40,7 @@ _MAKERS = (
 # Only a program of several processes uses these.
 _SEVERAL = (
     *_MAKERS,
+    *LAUNCH,
     "torch.distributed",
     "torch.nn.parallel.DistributedDataParallel",
     "torch.utils.data.distributed.DistributedSampler",
@@ -401,15 +402,24 @@ class Processes:
 
     @cached_property
     def _is_program(self) -> bool:
-        """Whether the file does something when it is run: a main guard, or calls and loops at module level."""
+        """Whether the file does something when it is run: a main guard, or loops and calls of its own at module level."""
         for statement in self.module.tree.body:
             if isinstance(statement, (ast.For, ast.While, ast.With)):
                 return True
             if isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test):
                 return True
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-                return True
+                if self._is_own(statement.value.func) or self.launch(statement.value) is not None:
+                    return True
         return False
+
+    def _is_own(self, function: ast.expr) -> bool:
+        """Whether a call does the file's work, as against ``logging.basicConfig()``, ``sys.path.append()``, ``logger.info()``."""
+        while isinstance(function, (ast.Attribute, ast.Call, ast.Subscript)):
+            function = function.func if isinstance(function, ast.Call) else function.value
+        if not isinstance(function, ast.Name) or "log" in function.id.lower():
+            return False
+        return all(binding.kind is not BindingKind.IMPORT for binding in self.module.bindings(function))
 
 
 def _within(name: str, roots: tuple[str, ...]) -> bool:

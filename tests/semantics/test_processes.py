@@ -250,6 +250,10 @@ def test_has_group(source: str, expected: bool) -> None:
             Parallel.SINGLE,
         ),
         ("import torch_xla.distributed.xla_multiprocessing as xmp\nxmp.spawn(f, nprocs=n)\n", Parallel.MULTI),
+        ("import torch_xla\ntorch_xla.launch(f)", Parallel.MULTI),
+        ("import logging\nlogging.basicConfig()\nlogger = logging.getLogger()\nlogger.info('x')", Parallel.UNKNOWN),
+        ("import sys\nsys.path.append('..')", Parallel.UNKNOWN),
+        ("parser = make()\nparser.parse_args()", Parallel.SINGLE),
     ],
 )
 def test_parallel(source: str, expected: Parallel) -> None:
