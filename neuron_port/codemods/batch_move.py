@@ -136,14 +136,19 @@ def _is_tensor(site: Site, loop: Loop, name: str) -> bool:
         elif isinstance(parent, ast.Subscript) and parent.value is node:
             if isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, str):
                 return False
-        elif isinstance(parent, ast.Starred) or (isinstance(parent, ast.keyword) and parent.arg is None):
-            return False
-        elif isinstance(parent, (ast.For, ast.comprehension)) and parent.iter is node:
+        elif _takes_apart(parent, node):
             return False
         else:
             call = parent.parent if isinstance(parent, ast.keyword) else parent
             found |= isinstance(call, ast.Call) and call.func is not node and _takes_tensors(site, call)
     return found
+
+
+def _takes_apart(parent: ast.AST, node: ast.expr) -> bool:
+    """``*x``, ``**x``, ``for item in x``."""
+    if isinstance(parent, ast.keyword):
+        return parent.arg is None
+    return isinstance(parent, ast.Starred) or (isinstance(parent, (ast.For, ast.comprehension)) and parent.iter is node)
 
 
 def _takes_tensors(site: Site, call: ast.Call) -> bool:

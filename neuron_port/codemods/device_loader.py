@@ -130,10 +130,7 @@ def _check(site: Site) -> list[ast.expr]:
 def _find_places(site: Site, loader: _Loader) -> None:
     """The calls of ``per_device_loader`` on a ``ParallelLoader``, in the chain or through its variable."""
     parent = loader.call.parent
-    if isinstance(parent, ast.Attribute):
-        reads = [parent]
-    else:
-        reads = _reads_of_variable(site.module, loader.call)
+    reads = [parent] if isinstance(parent, ast.Attribute) else _reads_of_variable(site.module, loader.call)
     for read in reads:
         around = read.parent
         called = around if isinstance(around, ast.Call) and around.func is read else None
