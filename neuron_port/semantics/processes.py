@@ -419,7 +419,10 @@ class Processes:
             function = function.func if isinstance(function, ast.Call) else function.value
         if not isinstance(function, ast.Name) or "log" in function.id.lower():
             return False
-        return all(binding.kind is not BindingKind.IMPORT for binding in self.module.bindings(function))
+        return all(
+            binding.kind is not BindingKind.IMPORT or (binding.qualname or "").startswith("torch_xla")
+            for binding in self.module.bindings(function)
+        )
 
 
 def _within(name: str, roots: tuple[str, ...]) -> bool:
