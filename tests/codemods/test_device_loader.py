@@ -323,6 +323,6 @@ def test_samples(before: str, after: str) -> None:
 
 
 def test_samples_without_a_count() -> None:
-    source = "import torch_xla.utils.utils as xu\n\na = xu.SampleGenerator(x)\nb = xu.FnDataGenerator(f, 2, g)\n"
+    source = "import torch_xla.utils.utils as xu\n\na = xu.SampleGenerator(x)\nb = xu.SampleGenerator\n"
     assert [item.location.row for item in check(source) if item.code == "NP258"] == [3, 4]
     assert ported(source) == source
