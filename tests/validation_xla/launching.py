@@ -23,6 +23,8 @@ from tests.standins import run_on_cpu
 
 STANDINS = Path(run_on_cpu.__file__).parent
 _FORK = multiprocessing.get_context("fork")
+# No threads that a fork would lose.
+torch.set_num_threads(1)
 
 
 @dataclass(frozen=True)

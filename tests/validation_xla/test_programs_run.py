@@ -13,10 +13,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import torch
-from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 
-from tests.validation_xla.launching import Program
+torch = pytest.importorskip("torch")
+
+from torch.distributed.checkpoint.format_utils import dcp_to_torch_save  # noqa: E402
+
+from tests.validation_xla.launching import Program  # noqa: E402
 
 SCRIPTS = Path(__file__).parent.parent.parent / "fixtures" / "scripts"
 TWO_CORES = (("NEURONCORE_NUM_DEVICES", "2"),)
