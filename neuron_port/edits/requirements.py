@@ -104,13 +104,29 @@ def _ordinary(statement: ast.stmt) -> bool:
 
 
 def _prelude(statement: ast.stmt) -> bool:
-    """Say whether imports may go on behind a statement: a guarded import, ``__version__ = ...``."""
+    """Say whether imports may go on behind a statement.
+
+    It is a guarded import, ``__version__ = ...``, or a setting that has to come before an import, such as
+    ``os.environ["..."] = "..."`` and ``sys.path.append("...")``.
+    """
     match statement:
         case ast.If(body=[ast.Import() | ast.ImportFrom(), *_]) | ast.Try(body=[ast.Import() | ast.ImportFrom(), *_]):
             return True
         case ast.Assign(targets=[ast.Name(id=name)]):
             return name.startswith("__") and name.endswith("__")
+        case ast.Assign(
+            targets=[ast.Subscript(value=ast.Attribute(value=ast.Name(id="os"), attr="environ"))], value=value
+        ):
+            return isinstance(value, ast.Constant) or _of_settings(value)
+        case ast.Expr(value=ast.Call() as call):
+            return _of_settings(call)
     return False
+
+
+def _of_settings(value: ast.expr) -> bool:
+    """Say whether all names in an expression are modules that settings come from."""
+    names = [node.id for node in ast.walk(value) if isinstance(node, ast.Name)]
+    return bool(names) and {*names} <= {"os", "sys", "warnings"}
 
 
 def _above_comments(places: Places) -> int:

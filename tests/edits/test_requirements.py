@@ -58,6 +58,20 @@ ADDED = [
         "import x\ntry:\n    import y\nexcept ImportError:\n    y = None\nimport z\nimport a\n\nw\n",
     ),
     ("__version__ = '1'\nimport x\n\ny\n", require("a"), "__version__ = '1'\nimport x\nimport a\n\ny\n"),
+    *(
+        (f"import os\n{setting}\nimport x\n\ny\n", require("a"), f"import os\n{setting}\nimport x\nimport a\n\ny\n")
+        for setting in (
+            "os.environ['V'] = '1'",
+            "os.environ['V'] = os.environ.get('V', '') + ' --flag'",
+            "os.environ.setdefault('V', '1')",
+            "sys.path.append(os.path.dirname(sys.argv[0]))",
+            "warnings.filterwarnings('ignore')",
+        )
+    ),
+    *(
+        (f"import os\n{other}\nimport x\n", require("a"), f"import os\nimport a\n{other}\nimport x\n")
+        for other in ("os.environ['V'] = f()", "run(os.environ)", "v = os.environ['V']")
+    ),
     (
         "import x\nif y:\n    import z\nelse:\n    z = 1\nw\n",
         require("a"),
