@@ -130,6 +130,9 @@ def _timed(site: Site, call: ast.Call, sync: Spelling) -> Report | None:
     block = block_of(alone)
     behind = block[block.index(alone) + 1 : block.index(alone) + 2]
     for place in places.values():
+        before = block_of(place)[: block_of(place).index(place)][-1:]
+        if before and id(before[0]) in places:
+            continue  # clocks that are read one after the other
         if behind == [place]:
             operations += _replaced(site, alone, call, sync)
         else:

@@ -204,6 +204,11 @@ def test_clocks_that_need_no_waiting(rest: str) -> None:
     assert [item.applicability.word for item in check(TIMED + rest) if item.code == "NP220"] == ["safe"]
 
 
+def test_clocks_one_after_the_other_wait_once() -> None:
+    after = ported(f"{TIMED}xm.mark_step()\nwork()\nprint(time.time() - start)\nstart = time.time()\n")
+    assert after.splitlines()[2:] == ["work()", SYNC, "print(time.time() - start)", "start = time.time()"]
+
+
 def test_the_last_cut_waits() -> None:
     after = ported(f"{TIMED}xm.mark_step()\nwork()\nxm.mark_step()\nwork()\nprint(time.time() - start)\n")
     assert after.splitlines()[2:] == ["work()", "work()", SYNC, "print(time.time() - start)"]
