@@ -15,6 +15,7 @@ from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.device_compare import compared_device, device_comparison
 from neuron_port.codemods.device_portable import asked_type, portable, portable_index, survivor
 from neuron_port.codemods.device_spelling import DeviceString, is_rank, quoted, respell
+from neuron_port.codemods.device_words import words
 from neuron_port.edits.operations import DropArgument, Operation, Replace, SetString, SetStringPrefix
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.devices import Use
@@ -30,20 +31,22 @@ def literal(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
 
 
 def _uncertain(site: Site, string: DeviceString, use: Use) -> bool:
-    """A branch of code for several backends, where "cuda" may mean just that; a scaler or region that would be switched on."""
+    """A branch of code for several backends, where the name may mean just that; a scaler or region that would be switched on."""
     if isinstance(use.place, ast.Call):
         name = site.module.qualname(use.place.func) or ""
         if name.endswith(("GradScaler", "autocast")):
             return True
     owner = next((node for node in ancestors(string.literal) if isinstance(node, (ast.If, ast.IfExp))), None)
-    return owner is not None and site.context.guards.several_backends(owner)
+    return owner is not None and site.context.guards.several_backends(owner, besides=string.device)
 
 
 def _named(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
+    named = words(site)
+    codes = named.codes
     if _of_unported_call(site, string):
         yield site.report(
-            f"the device {ast.unparse(string.built)} belongs to a torch.cuda call that has no port",
-            code="NP101" if string.plain else "NP102",
+            f"the device {ast.unparse(string.built)} belongs to a {_package(string)} call that has no port",
+            code=codes["name" if string.plain else "index"],
             node=string.built,
             applicability=Applicability.MANUAL,
             evidence=use.evidence,
@@ -53,8 +56,8 @@ def _named(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     if kind is not None:
         spelling = site.device(text=True, node=kind, or_cpu=site.context.portable)
         yield site.report(
-            "the type of a CUDA device is asked for only to have its name",
-            code="NP101",
+            f"the type of {named.phrase} is asked for only to have its name",
+            code=codes["name"],
             node=kind,
             applicability=Applicability.SAFE,
             operations=[Replace(kind, spelling.text), *spelling.operations] if spelling is not None else [],
@@ -69,10 +72,15 @@ def _named(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
         yield _indexed(site, string, use, index)
         return
     applicability = Applicability.SAFE if use.sure else Applicability.UNSAFE
-    code = "NP101" if string.plain else "NP102"
+    code = codes["name" if string.plain else "index"]
     shown = ast.unparse(string.built)
     evidence = use.evidence
     operations, indexed = respell(site.module, string)
+    if indexed and not named.numbered:
+        yield site.report(_unnumbered(shown), code=code, node=string.built, applicability=Applicability.MANUAL)
+        return
+    if string.expression is not None and not named.numbered:
+        applicability = Applicability.UNSAFE
     if site.context.portable:
         yield site.report(
             f"the device {shown} is named; use the current accelerator",
@@ -89,7 +97,7 @@ def _named(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
         yield site.report(
             f'the device {shown} names an index; "neuron:<index>" only works in a program of one process, since a rank '
             'owns no other core than its own: prefer "neuron" and torchrun',
-            code="NP102",
+            code=codes["index"],
             node=string.built,
             severity=Severity.WARNING if string.index is None else None,
             applicability=Applicability.UNSAFE,
@@ -126,6 +134,14 @@ def _indexed(site: Site, string: DeviceString, use: Use, index: ast.expr | ast.k
     value = index.value if isinstance(index, ast.keyword) else index
     operations: list[Operation]
     own = is_rank(site.module, value) or (isinstance(value, ast.Constant) and value.value is None)
+    named = words(site)
+    if not own and not named.numbered:
+        return site.report(
+            _unnumbered(ast.unparse(call)),
+            code=named.codes["index"],
+            node=call,
+            applicability=Applicability.MANUAL,
+        )
     if site.context.portable and not isinstance(value, ast.Constant):
         # On a GPU host the index is what tells the ranks apart; on Neuron it is the local rank, which is right as well.
         spelling = site.device(text=True, node=call)
@@ -136,9 +152,10 @@ def _indexed(site: Site, string: DeviceString, use: Use, index: ast.expr | ast.k
         if own:
             operations.append(DropArgument(call, index))
     else:
-        operations = [SetStringPrefix(string.literal, "cuda", "neuron")]
+        operations = [SetStringPrefix(string.literal, string.device, "neuron")]
         if own:
             operations.append(DropArgument(call, index))
+    sure = own and (named.numbered or isinstance(value, ast.Constant))
     if own:
         message = 'a device with this process\'s index: a rank owns one core, so use the bare name "neuron"'
     else:
@@ -147,12 +164,24 @@ def _indexed(site: Site, string: DeviceString, use: Use, index: ast.expr | ast.k
         )
     return site.report(
         message,
-        code="NP102",
+        code=named.codes["index"],
         node=call,
-        applicability=Applicability.SAFE if own else Applicability.UNSAFE,
+        applicability=Applicability.SAFE if sure else Applicability.UNSAFE,
         operations=operations,
         evidence=use.evidence,
     )
+
+
+def _unnumbered(shown: str) -> str:
+    return (
+        f'{shown} names a core by index, which began at 1 with XRT and at 0 since PJRT: use "neuron" and torchrun, or '
+        'torch.device("neuron", i) in a program of one process'
+    )
+
+
+def _package(string: DeviceString) -> str:
+    """Where the functions live that only take such a device."""
+    return "torch.cuda" if string.device == "cuda" else f"torch_{string.device}"
 
 
 def _of_unported_call(site: Site, string: DeviceString) -> bool:
@@ -162,7 +191,7 @@ def _of_unported_call(site: Site, string: DeviceString) -> bool:
             return False
         if isinstance(around, ast.Call):
             qualname = site.module.qualname(around.func) or ""
-            if qualname.startswith("torch.cuda."):
+            if qualname.startswith(f"{_package(string)}."):
                 found = site.context.row(qualname)
                 return found is not None and found[1].action == "flag"
     return False
@@ -189,8 +218,9 @@ def map_location(site: Site, string: DeviceString, use: Use) -> Iterator[Report]
     else:
         operation = Replace(place, quoted(site.module, string.literal, "cpu"))
     yield site.report(
-        'tensors are loaded straight onto a CUDA device; load with map_location="cpu" and move the module afterwards',
-        code="NP105",
+        f'tensors are loaded straight onto {words(site).phrase}; load with map_location="cpu" and move the module '
+        "afterwards",
+        code=words(site).codes["map_location"],
         node=place,
         operations=[operation],
         evidence=use.evidence,
@@ -199,12 +229,13 @@ def map_location(site: Site, string: DeviceString, use: Use) -> Iterator[Report]
 
 def option(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     """Report a default of an option, parameter or field."""
-    message = f"{use.evidence} is a CUDA device: what calls it without a value asks for a device that is not there"
+    named = words(site)
+    message = f"{use.evidence} is {named.phrase}: what calls it without a value asks for a device that is not there"
     parsed = use.evidence.startswith("default of the option")
     if site.context.portable:
         yield site.report(
             f"{message}; take None and choose the current accelerator when it is read",
-            code="NP103",
+            code=named.codes["default"],
             node=string.built,
             applicability=Applicability.MANUAL,
             evidence=use.evidence,
@@ -213,7 +244,7 @@ def option(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     operations, _ = respell(site.module, string)
     yield site.report(
         f'{message}; use "neuron"',
-        code="NP103",
+        code=named.codes["default"],
         node=string.built,
         applicability=Applicability.SAFE if parsed else Applicability.UNSAFE,
         operations=operations,

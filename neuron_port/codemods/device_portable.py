@@ -1,4 +1,4 @@
-"""How portable code spells a CUDA device: the current accelerator, where there is one.
+"""How portable code spells a device of the old platform: the current accelerator, where there is one.
 
 x.to("cuda")          ->  x.to(torch.accelerator.current_accelerator())
 device = "cuda"       ->  device = torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else "cpu"

@@ -18,8 +18,8 @@ from neuron_port.semantics.devices import like_device
 from neuron_port.semantics.module import Module
 from neuron_port.semantics.scopes import BindingKind
 
-_WHOLE = re.compile(r"cuda(?::(\d+))?\Z")
-_OPEN = re.compile(r"cuda:(?:%[ds]|\{[\w.]*\})?\Z")
+_INDEX = re.compile(r":(\d+)\Z")
+_OPEN = re.compile(r":(?:%[ds]|\{[\w.]*\})?\Z")
 _RANK = re.compile(
     r"(\w*_)?(local_)?rank(_id)?\Z|(\w*_)?local_process_index\Z|gpu(_id|_idx|_index)?\Z|(\w*_)?device_(id|idx|index)\Z|local_gpu\Z",
     re.IGNORECASE,
@@ -41,7 +41,7 @@ _RANK_CALLS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class DeviceString:
-    """A string that names a CUDA device.
+    """A string that names a device of the old platform, whose type is ``device``.
 
     ``literal`` is the string literal, ``built`` the expression that yields the whole string (an f-string, ``%``,
     ``+`` or ``.format`` around the literal); ``index`` is the literal index, ``expression`` the computed one.
@@ -51,6 +51,7 @@ class DeviceString:
     built: ast.expr
     index: int | None = None
     expression: ast.expr | None = None
+    device: str = "cuda"
 
     @property
     def plain(self) -> bool:
@@ -58,29 +59,31 @@ class DeviceString:
         return self.index is None and self.expression is None
 
 
-def device_string(node: ast.expr) -> DeviceString | None:
-    """Read ``node`` as the literal of a CUDA device string; ``None`` when it is some other text that begins with cuda."""
+def device_string(node: ast.expr, device: str = "cuda") -> DeviceString | None:
+    """Read ``node`` as the literal of a device string; ``None`` when it is some other text that begins so."""
     if isinstance(node, ast.Constant):
         text = node.value
-        if not isinstance(text, str):
+        if not isinstance(text, str) or not text.startswith(device):
             return None
-        whole = _WHOLE.match(text)
-        if whole is not None:
-            return DeviceString(node, node, int(whole[1]) if whole[1] else None)
-        if not _OPEN.match(text):
+        rest = text[len(device) :]
+        index = _INDEX.match(rest)
+        if index is not None or not rest:
+            return DeviceString(node, node, int(index[1]) if index else None, device=device)
+        if not _OPEN.match(rest):
             return None
         parent = node.parent
         if isinstance(parent, ast.BinOp) and parent.left is node:
-            return DeviceString(node, parent, None, _unwrapped(parent.right))
+            return DeviceString(node, parent, None, _unwrapped(parent.right), device)
         if isinstance(parent, ast.Attribute) and parent.attr == "format" and isinstance(parent.parent, ast.Call):
             call = parent.parent
             if len(call.args) == 1 and not call.keywords and not isinstance(call.args[0], ast.Starred):
-                return DeviceString(node, call, None, call.args[0])
-        return DeviceString(node, node) if text == "cuda:" else None
+                return DeviceString(node, call, None, call.args[0], device)
+        return DeviceString(node, node, device=device) if rest == ":" else None
     if isinstance(node, ast.JoinedStr):
         values = node.values
-        if len(values) == 2 and values[0].value == "cuda:" and isinstance(values[1], ast.FormattedValue):
-            return DeviceString(node, node, None, values[1].value)
+        if len(values) == 2 and isinstance(values[1], ast.FormattedValue):
+            if isinstance(values[0], ast.Constant) and values[0].value == f"{device}:":
+                return DeviceString(node, node, None, values[1].value, device)
     return None
 
 
@@ -169,14 +172,14 @@ def _like_device_object(name: str) -> bool:
 def respell(module: Module, string: DeviceString) -> tuple[tuple[Operation, ...], bool]:
     """Operations that turn the string into the neuron spelling, and whether an index stays in it."""
     if string.plain:
-        return (SetStringPrefix(string.literal, "cuda", "neuron"),), False
+        return (SetStringPrefix(string.literal, string.device, "neuron"),), False
     if string.index == 0:
         return (SetString(string.literal, "neuron"),), False
     if string.expression is not None and is_rank(module, string.expression):
         if string.built is string.literal:
             return (SetString(string.literal, "neuron"),), False
         return (Replace(string.built, quoted(module, string.literal, "neuron")),), False
-    return (SetStringPrefix(string.literal, "cuda", "neuron"),), True
+    return (SetStringPrefix(string.literal, string.device, "neuron"),), True
 
 
 def quoted(module: Module, literal: ast.expr, value: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from neuron_port.codemods.base import Report, Site, Spelling
 from neuron_port.codemods.device_spelling import DeviceString, quoted
 from neuron_port.codemods.device_undecided import undecided
+from neuron_port.codemods.device_words import words
 from neuron_port.edits.operations import AddElement
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.devices import Use
@@ -43,7 +44,7 @@ def choices(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     option = use.evidence.startswith("choices of the option")
     yield site.report(
         f'a closed list of devices has no "neuron" ({use.evidence}): add it, the others stay',
-        code="NP106",
+        code=words(site).codes["table"],
         node=string.literal,
         severity=Severity.ERROR if option and use.sure else Severity.WARNING if use.sure else Severity.INFO,
         applicability=Applicability.SAFE if option and use.sure else Applicability.UNSAFE,
@@ -53,7 +54,7 @@ def choices(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
 
 
 def key(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
-    """Report a key called ``"cuda"``."""
+    """Report a key that is the name of a device type."""
     table = use.place
     if all(around is not table for around in ancestors(string.literal)):
         yield from undecided(site, string, use)
@@ -65,8 +66,8 @@ def key(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     entry = _twin_of_value(site, table) if by_device else None
     if entry is not None:
         yield site.report(
-            'a table has an entry for "cuda" and none for "neuron": add one, and keep the key for old callers',
-            code="NP106",
+            f'a table has an entry for "{string.device}" and none for "neuron": add one, and keep the key for old callers',
+            code=words(site).codes["table"],
             severity=Severity.WARNING,
             applicability=Applicability.UNSAFE,
             operations=[
@@ -77,14 +78,15 @@ def key(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
         )
         return
     if by_device:
-        message = 'a table has an entry for "cuda" and none for "neuron": add one, and keep the key for old callers'
+        message = f'a table has an entry for "{string.device}" and none for "neuron": add one, and keep the key for old callers'
     else:
         message = (
-            'the key "cuda" may be part of a file format or an interface and is kept; check what writes and reads it'
+            f'the key "{string.device}" may be part of a file format or an interface and is kept; check what writes and '
+            "reads it"
         )
     yield site.report(
         message,
-        code="NP106",
+        code=words(site).codes["table"],
         severity=Severity.WARNING if by_device else Severity.INFO,
         applicability=Applicability.MANUAL,
         evidence=use.evidence,
@@ -111,7 +113,7 @@ def enumeration(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
         return
     yield site.report(
         'an enumeration of devices has no "neuron" member: add one, and keep the old value for its readers',
-        code="NP106",
+        code=words(site).codes["table"],
         severity=Severity.INFO,
         applicability=Applicability.MANUAL,
         evidence=use.evidence,

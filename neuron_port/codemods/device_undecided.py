@@ -1,4 +1,4 @@
-"""A string that is spelled like a CUDA device, and whose use cannot be followed."""
+"""A string that is spelled like a device of the old platform, and whose use cannot be followed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.device_spelling import DeviceString
+from neuron_port.codemods.device_words import words
 from neuron_port.findings import Applicability
 from neuron_port.semantics.devices import Use
 
@@ -15,7 +16,7 @@ def undecided(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
     """Report the string, with what was seen of it."""
     yield site.report(
         f"the string {ast.unparse(string.literal)} may name a device: {use.evidence}",
-        code="NP104",
+        code=words(site).codes["undecided"],
         applicability=Applicability.MANUAL,
         evidence=use.evidence,
     )

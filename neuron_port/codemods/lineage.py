@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from enum import Enum
 
 from neuron_port.codemods.base import Context, Report
 from neuron_port.codemods.old_imports import imported_name, is_lineage_module, is_old, needing
@@ -27,6 +28,22 @@ from neuron_port.semantics.scopes import Binding, BindingKind
 FAMILY = "xla"
 _ASKS = re.compile(r"(?i)(xla|tpu|neuroncore)_?(is_)?available|(has|use|is|with|on)_?(torch_)?(xla|tpu)\w*\Z|\Axla\Z")
 _SHOWN = 4
+
+
+class Standing(Enum):
+    """How a file stands to the old packages."""
+
+    NEEDED = "needed"
+    OPTIONAL = "optional"
+    ABSENT = "absent"
+
+
+def standing(context: Context) -> Standing:
+    """Whether the file needs the old packages, can do without them, or imports none."""
+    imports = [binding for binding in context.module.found.imports if is_lineage_module(imported_name(binding))]
+    if not imports:
+        return Standing.ABSENT
+    return Standing.OPTIONAL if all(is_optional(context, binding) for binding in imports) else Standing.NEEDED
 
 
 def is_optional(context: Context, binding: Binding) -> bool:

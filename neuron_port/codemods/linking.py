@@ -88,7 +88,7 @@ def _link_region(context: Context, report: Report, reports: list[Report]) -> Non
     stuck = [
         other
         for other in guarded
-        if not other.fixable and (other.severity > Severity.INFO or other.rule.code in ("NP104", "NP136"))
+        if not other.fixable and (other.severity > Severity.INFO or other.rule.code in ("NP104", "NP136", "NP215"))
     ]
     if stuck and not any(other.fixable and other.rule.code not in _QUESTIONS for other in counted):
         # Moving the test alone would run code on Neuron that raises there, or picks CUDA again.

@@ -16,9 +16,14 @@ _AVAILABLE = CUDA_AVAILABLE | {
     "torch.neuron.is_available",
     "torch.accelerator.current_accelerator",
 }
+_DEVICES = ("cuda", "xla", "neuron")
 _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError"})
 _VERSION = re.compile(r"(?i)(torch|pt)\w*(version|greater|_ge_?|_at_least|\d_\d)|\b__version__\Z")
-_OTHER_BACKENDS = re.compile(r"(?i)(\b|_)(mps|xpu|npu|mlu|hpu|musa|sdaa|tpu|xla)(\b|_)")
+# Words in conditions that ask for accelerators other than the one that is ported from.
+_OTHER_BACKENDS = {
+    "cuda": re.compile(r"(?i)(\b|_)(mps|xpu|npu|mlu|hpu|musa|sdaa|tpu|xla)(\b|_)"),
+    "xla": re.compile(r"(?i)(\b|_)(mps|xpu|npu|mlu|hpu|musa|sdaa|cuda|gpu)(\b|_)"),
+}
 _MAX_DEPTH = 6
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -143,17 +148,17 @@ class Guards:
         sides = (node.left, node.comparators[0])
         texts = [side.value for side in sides if isinstance(side, ast.Constant)]
         if isinstance(node.ops[0], ast.Eq):
-            return any(isinstance(text, str) and text.partition(":")[0] in ("cuda", "neuron") for text in texts)
+            return any(isinstance(text, str) and text.partition(":")[0] in _DEVICES for text in texts)
         if isinstance(node.ops[0], ast.NotEq):
             return "cpu" in texts
         if isinstance(node.ops[0], (ast.Gt, ast.GtE)):
             return self.means_available(node.left, depth + 1)
         if isinstance(node.ops[0], ast.In):
-            return isinstance(node.left, ast.Constant) and node.left.value == "cuda"
+            return isinstance(node.left, ast.Constant) and node.left.value in _DEVICES
         return False
 
-    def several_backends(self, owner: ast.AST | None) -> bool:
-        """Whether a condition is one of a chain that asks for several kinds of accelerators."""
+    def several_backends(self, owner: ast.AST | None, besides: str = "cuda") -> bool:
+        """Whether a condition is one of a chain that asks for several kinds of accelerators, ``besides`` the old one."""
         if not isinstance(owner, (ast.If, ast.IfExp)):
             return False
         top: ast.AST = owner
@@ -176,7 +181,7 @@ class Guards:
                     if isinstance(inner, ast.Attribute)
                     else getattr(inner, "id", getattr(inner, "value", ""))
                 )
-                if isinstance(name, str) and _OTHER_BACKENDS.search(name):
+                if isinstance(name, str) and _OTHER_BACKENDS[besides].search(name):
                     return True
         return False
 
