@@ -5,7 +5,8 @@
     parallel_state.get_tensor_model_parallel_rank()     ->  mesh["tp"].get_local_rank()
     parallel_state.get_data_parallel_group()            ->  mesh["dp"].get_group()
     parallel_state.get_pipeline_model_parallel_size()   ->  1        where the mesh has no such dimension
-    parallel_state.model_parallel_is_initialized()      ->  torch.distributed.is_initialized()
+    parallel_state.model_parallel_is_initialized()      ->  mesh is not None
+        ->  torch.distributed.is_initialized()               in a file that makes no mesh
 
 All of it is unsafe: the ranks of a group are numbered in order, and the launch line has to fit the mesh.
 """
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import source, spell_closest
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.mesh import MAKERS, Made, Mesh, is_shared, mesh_at, mesh_of
+from neuron_port.codemods.mesh import ASKS, MAKERS, Made, Mesh, is_shared, mesh_at
 from neuron_port.codemods.name_table import removable
 from neuron_port.edits.operations import (
     InsertStatement,
@@ -25,8 +26,10 @@ from neuron_port.edits.operations import (
     RemoveStatement,
     Replace,
     ReplaceStatement,
+    RequireDefinition,
 )
 from neuron_port.findings import Applicability
+from neuron_port.semantics.module import enclosing_function
 
 _WIDTH = 100
 _HEADS = (
@@ -39,6 +42,8 @@ def inspect(site: Site) -> Iterator[Report]:
     """Report the making of groups, and questions about them."""
     if site.qualname in MAKERS:
         yield _made(site)
+    elif site.qualname in ASKS:
+        yield _initialised(site)
     elif site.call is None or not site.row.options.get("writes"):
         yield site.report(applicability=Applicability.MANUAL)
     elif site.row.options.get("statement"):
@@ -51,7 +56,7 @@ def inspect(site: Site) -> Iterator[Report]:
 
 
 def _made(site: Site) -> Report:
-    mesh = mesh_of(site.context)
+    mesh = mesh_at(site.context, site.call) if site.call is not None else ""
     if isinstance(mesh, str) or site.call is None:
         reason = mesh if isinstance(mesh, str) else "it is passed on without a call"
         return site.report(f"{site.row.message}; {reason}", applicability=Applicability.MANUAL)
@@ -72,6 +77,8 @@ def _made(site: Site) -> Report:
     ]
     if is_shared(site.context, mesh):
         operations.append(InsertStatement(_first(mesh.function), f"global {mesh.name}"))
+    if site.module.calls_to(*ASKS):
+        operations.append(RequireDefinition(mesh.name, f"{mesh.name} = None"))
     return site.report(operations=operations, applicability=Applicability.UNSAFE, follows=mesh.calls)
 
 
@@ -151,14 +158,36 @@ def _divides(call: ast.Call) -> bool:
     return isinstance(parent, ast.Call) and getattr(parent.func, "attr", getattr(parent.func, "id", "")) == "divide"
 
 
+def _initialised(site: Site) -> Report:
+    """Whether there is a mesh: by its name where it is made, by the process group in other files."""
+    call = site.call
+    if call is None or not site.module.calls_to(*MAKERS):
+        return _asked(site, call) if call is not None else site.report(applicability=Applicability.MANUAL)
+    places = site.module.calls_to(*MAKERS)
+    mesh = mesh_at(site.context, places[0])
+    if isinstance(mesh, str) or len({enclosing_function(each) for each in places}) > 1:
+        return site.report(applicability=Applicability.MANUAL)
+    negated = isinstance(call.parent, ast.UnaryOp) and isinstance(call.parent.op, ast.Not)
+    text = f"{mesh.name} is None" if negated else f"{mesh.name} is not None"
+    return site.report(
+        operations=[Replace(call.parent if negated else call, text)],
+        applicability=Applicability.UNSAFE,
+        follows=mesh.calls,
+    )
+
+
 def _statement(site: Site) -> Report:
-    """``destroy_model_parallel()`` destroys all groups; it goes where the file destroys them anyway."""
+    """``destroy_model_parallel()`` at the end of a program; it goes where the file destroys all groups anyway."""
     statement = removable(site)
     spelling = source(site, site.row.options["writes"], site.call)
     if statement is None or spelling is None or site.call.args or site.call.keywords:
         return site.report(applicability=Applicability.MANUAL)
     if site.module.calls_to("torch.distributed.destroy_process_group"):
         return site.report(operations=[RemoveStatement(statement)], applicability=Applicability.UNSAFE)
+    if not site.module.calls_to("torch.distributed.init_process_group") or isinstance(
+        mesh_at(site.context, site.call), str
+    ):
+        return site.report(applicability=Applicability.MANUAL)
     return site.report(
         operations=[Replace(site.call, spelling.text), *spelling.operations], applicability=Applicability.UNSAFE
     )

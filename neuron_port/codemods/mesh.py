@@ -12,13 +12,14 @@ import ast
 from dataclasses import dataclass
 
 from neuron_port.codemods.arguments import Unmappable, passed
-from neuron_port.codemods.base import Context, Site, Spelling
+from neuron_port.codemods.base import Context, Site
 from neuron_port.semantics.module import ancestors, enclosing_function, scope_at
 
 MAKERS = (
     "neuronx_distributed.parallel_layers.parallel_state.initialize_model_parallel",
     "neuronx_distributed.parallel_layers.initialize_model_parallel",
 )
+ASKS = ("neuronx_distributed.parallel_layers.parallel_state.model_parallel_is_initialized",)
 _NATIVE = ("torch.distributed.device_mesh.init_device_mesh", "torch.distributed.init_device_mesh")
 _PARAMETERS = (
     "tensor_model_parallel_size",
@@ -64,14 +65,73 @@ class Mesh:
         return tuple(each.call.func for each in self.made)
 
 
-def mesh_of(context: Context) -> Mesh | str:
-    """The mesh of a file, or why there is none."""
-    calls = context.module.calls_to(*MAKERS)
+def mesh_at(context: Context, node: ast.AST) -> Mesh | str:
+    """The mesh that code at ``node`` can read, or why it cannot."""
+    found = _meshes(context)
+    function = enclosing_function(node)
+    while function is not None and function not in found:
+        function = enclosing_function(function)
+    if function in found:
+        mesh = found[function]
+    elif len(found) == 1:
+        mesh = next(iter(found.values()))
+    else:
+        return "its file makes several" if found else "this file makes no device mesh; pass it in from where it is made"
+    if isinstance(mesh, str):
+        return mesh
+    outside = mesh.function is not None and mesh.function not in ancestors(node)
+    if not mesh.made and outside and not _is_global(mesh):
+        return "the mesh is local to another function"
+    if enclosing_function(node) is mesh.function and node.lineno < mesh.line:
+        return "it is asked for before the mesh is made"
+    return mesh
+
+
+def is_shared(context: Context, mesh: Mesh) -> bool:
+    """Whether the name of the mesh has to be global: another function reads it, or asks whether it is there."""
+    if mesh.function is None or len(_meshes(context)) > 1:
+        return False
+    asked = context.module.calls_to(*ASKS)
+    return bool(asked) or any(mesh.function not in ancestors(call) for call in _users(context))
+
+
+def part(context: Context, dimension: str, node: ast.AST) -> tuple[str, Mesh] | str:
+    """``mesh["tp"]`` at a place with the mesh, or why it cannot be written there."""
+    mesh = mesh_at(context, node)
+    if isinstance(mesh, str):
+        return mesh
+    if dimension not in mesh.dimensions:
+        return f"the mesh has no dimension {dimension}"
+    return f'{mesh.name}["{dimension}"]', mesh
+
+
+def replica_group(site: Site, groups: ast.expr) -> tuple[str, Mesh] | str | None:
+    """The group that takes the place of replica groups: ``mesh["dp"].get_group()`` for lists that a getter of NeuronX
+    Distributed returns; a text says why it cannot be written, ``None`` that these are other lists.
+    """
+    if not isinstance(groups, ast.Call):
+        return None
+    matched = site.context.row(site.module.qualname(groups.func) or "")
+    dimension = matched[1].options.get("groups") if matched is not None else None
+    if dimension is None:
+        return None
+    found = part(site.context, dimension, groups)
+    return found if isinstance(found, str) else (f"{found[0]}.get_group()", found[1])
+
+
+def _meshes(context: Context) -> dict[ast.AST | None, Mesh | str]:
+    """The mesh that each function (``None``: the module) makes, or why it makes none."""
+    calls: dict[ast.AST | None, list[ast.Call]] = {}
+    for call in context.module.calls_to(*MAKERS):
+        calls.setdefault(enclosing_function(call), []).append(call)
     if not calls:
-        return _native(context) or "this file makes no device mesh; pass it in from where it is made"
-    functions = {enclosing_function(call) for call in calls}
-    if len(functions) > 1 or any(isinstance(each, ast.Lambda) for each in functions):
-        return "the groups are made in several functions"
+        return _native(context)
+    return {function: _mesh(context, function, made) for function, made in calls.items()}
+
+
+def _mesh(context: Context, function: ast.AST | None, calls: list[ast.Call]) -> Mesh | str:
+    if isinstance(function, ast.Lambda):
+        return "a lambda cannot make a mesh"
     made = []
     for call in calls:
         sizes = _sizes(call)
@@ -84,37 +144,7 @@ def mesh_of(context: Context) -> Mesh | str:
     name = next((name for name in _NAMES if not _bound(context, calls, name)), None)
     if len(dimensions) > 1 or name is None:
         return "the groups are made in several ways" if name else "the name mesh means something else here"
-    return Mesh(name, dimensions.pop(), functions.pop(), min(call.lineno for call in calls), tuple(made))
-
-
-def mesh_at(context: Context, node: ast.AST) -> Mesh | str:
-    """The mesh that code at ``node`` can read, or why it cannot."""
-    mesh = mesh_of(context)
-    if isinstance(mesh, str):
-        return mesh
-    outside = mesh.function is not None and mesh.function not in ancestors(node)
-    if not mesh.made and outside and not _is_global(mesh):
-        return "the mesh is local to another function"
-    if enclosing_function(node) is mesh.function and node.lineno < mesh.line:
-        return "it is asked for before the mesh is made"
-    return mesh
-
-
-def is_shared(context: Context, mesh: Mesh) -> bool:
-    """Whether functions other than the one that makes the mesh read it."""
-    if mesh.function is None:
-        return False
-    return any(mesh.function not in ancestors(call) for call in _users(context))
-
-
-def part(site: Site, dimension: str, node: ast.AST) -> Spelling | str:
-    """``mesh["tp"]`` at a place, or why it cannot be written there."""
-    mesh = mesh_at(site.context, node)
-    if isinstance(mesh, str):
-        return mesh
-    if dimension not in mesh.dimensions:
-        return f"the mesh has no dimension {dimension}"
-    return Spelling(f'{mesh.name}["{dimension}"]')
+    return Mesh(name, dimensions.pop(), function, min(call.lineno for call in calls), tuple(made))
 
 
 def _users(context: Context) -> list[ast.Call]:
@@ -164,29 +194,21 @@ def _bound(context: Context, calls: list[ast.Call], name: str) -> bool:
     return any(scope_at(node).lookup(name) is not None for node in (*calls, *_users(context)))
 
 
-def _native(context: Context) -> Mesh | None:
-    """A mesh that the file makes itself: ``mesh = init_device_mesh("neuron", ..., mesh_dim_names=("dp", "tp"))``."""
-    found = None
+def _native(context: Context) -> dict[ast.AST | None, Mesh | str]:
+    """The meshes that a file makes itself: ``mesh = init_device_mesh("neuron", ..., mesh_dim_names=("dp", "tp"))``."""
+    found: dict[ast.AST | None, Mesh | str] = {}
     for call in context.module.calls_to(*_NATIVE):
-        target = call.parent
-        if (
-            not isinstance(target, ast.Assign)
-            or len(target.targets) != 1
-            or not isinstance(target.targets[0], ast.Name)
-        ):
-            return None
+        target, function = call.parent, enclosing_function(call)
         names = next((keyword.value for keyword in call.keywords if keyword.arg == "mesh_dim_names"), None)
-        if not isinstance(names, (ast.Tuple, ast.List)):
-            return None
+        known = isinstance(target, ast.Assign) and len(target.targets) == 1 and isinstance(target.targets[0], ast.Name)
+        if not known or not isinstance(names, (ast.Tuple, ast.List)):
+            found[function] = "the mesh has no name, or its dimensions have none"
+            continue
         dimensions = tuple(item.value for item in names.elts if isinstance(item, ast.Constant))
-        made = Mesh(target.targets[0].id, dimensions, enclosing_function(call), call.lineno)
-        if found is not None and (found.name, found.dimensions, found.function) != (
-            made.name,
-            dimensions,
-            made.function,
-        ):
-            return None
-        found = found or made
+        mesh = Mesh(target.targets[0].id, dimensions, function, call.lineno)
+        before = found.setdefault(function, mesh)
+        if isinstance(before, Mesh) and (before.name, before.dimensions) != (mesh.name, mesh.dimensions):
+            found[function] = "several meshes are made here"
     return found
 
 

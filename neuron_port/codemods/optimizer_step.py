@@ -7,6 +7,9 @@ xm.optimizer_step(opt)                    in any other program                  
         opt.step()
 loss = xm.optimizer_step(opt, optimizer_args={"closure": closure})
     ->  loss = opt.step(closure=closure)
+xm.optimizer_step(opt, groups=get_data_parallel_replica_groups())
+    ->  average_gradients(opt, mesh["dp"].get_group())
+        opt.step()
 xm.optimizer_step(opt, groups=groups)         reported
 step = xm.optimizer_step                      reported
 """
@@ -16,9 +19,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_port.codemods.argument_table import value_of
+from neuron_port.codemods.argument_table import claim, value_of
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.mesh import Mesh, replica_group
 from neuron_port.codemods.settings import harmless
 from neuron_port.edits.operations import InsertStatement, Operation, Replace
 from neuron_port.findings import Applicability
@@ -46,7 +50,12 @@ def inspect(site: Site) -> Iterator[Report]:
     if "optimizer" not in arguments:
         yield _left(site, "the optimizer is missing")
     elif is_given(arguments.get("groups")):
-        yield _left(site, _GROUPS)
+        group = replica_group(site, arguments["groups"])
+        if group is None or isinstance(group, str):
+            yield _left(site, f"{_GROUPS}: {group}" if group else _GROUPS)
+            return
+        claim(site, arguments["groups"])
+        yield _step(site, arguments, group)
     else:
         yield _step(site, arguments)
 
@@ -90,13 +99,13 @@ def who_averages(site: Site, optimizer: ast.expr) -> tuple[str | None, Applicabi
     return "the wrapper around the model averages them already", level
 
 
-def _step(site: Site, arguments: dict[str, ast.expr]) -> Report:
+def _step(site: Site, arguments: dict[str, ast.expr], group: tuple[str, Mesh] | None = None) -> Report:
     call, optimizer = site.call, arguments["optimizer"]
-    reason, level = who_averages(site, optimizer)
+    reason, level = who_averages(site, optimizer) if group is None else (None, Applicability.UNSAFE)
     operations: list[Operation] = [_plain_step(call, optimizer, arguments.get("optimizer_args"))]
     message = f"{_MEANING}; {reason}, so that {{step}} is left"
     if reason is None:
-        averaging = _averaging(site, optimizer)
+        averaging = _averaging(site, optimizer, group[0] if group is not None else None)
         if isinstance(averaging, str):
             return _left(site, averaging)
         operations += averaging
@@ -111,10 +120,11 @@ def _step(site: Site, arguments: dict[str, ast.expr]) -> Report:
         applicability=level if harmless(dropped) else Applicability.UNSAFE,
         operations=operations,
         use=(site.binding, None) if site.binding else None,
+        follows=group[1].calls if group is not None else (),
     )
 
 
-def _averaging(site: Site, optimizer: ast.expr) -> list[Operation] | str:
+def _averaging(site: Site, optimizer: ast.expr, group: str | None) -> list[Operation] | str:
     """The average in front of the statement, or why it cannot be written."""
     helper = site.helper("average_gradients")
     place = whole_statement(site.call)
@@ -122,7 +132,8 @@ def _averaging(site: Site, optimizer: ast.expr) -> list[Operation] | str:
         return "the name average_gradients means something else here; average the gradients by hand before step()"
     if place is None or not is_plain(optimizer):
         return "it is part of a larger expression; average the gradients in a statement of its own, then call step()"
-    inserted = InsertStatement(place, f"{helper.text}({{optimizer}})", {"optimizer": optimizer})
+    over = f", {group}" if group is not None else ""
+    inserted = InsertStatement(place, f"{helper.text}({{optimizer}}{over})", {"optimizer": optimizer})
     return [inserted, *helper.operations]
 
 

@@ -27,6 +27,7 @@ from neuron_port.edits.operations import (
     Operation,
     Rename,
     Replace,
+    RequireDefinition,
 )
 from neuron_port.findings import Applicability
 from neuron_port.semantics.module import enclosing_function, statement
@@ -138,20 +139,30 @@ def _planned(site: Site, plan: Plan) -> list[Operation]:
         if spelling is None:
             raise Unmappable(f"the name {name} means something else in this file")
         operations += spelling.operations
-    present = module.scope.bindings.get(PLAN, [])
-    last = max(plan.owners, key=lambda owner: owner.lineno)
-    if not present:
-        applied = placement.applied(site.context)
-        text = source_of(plan, "" if applied else _NOTE).replace("{", "{{").replace("}", "}}")
-        operations.append(InsertStatement(last, text, after=True, apart=2))
-        if not applied:
-            helper = site.helper("apply_plan")
-            operations += helper.operations if helper is not None else ()
-        return operations
-    value = present[0].value
-    if len(present) > 1 or not isinstance(value, ast.Dict) or value.lineno < last.lineno:
-        raise Unmappable(f"{PLAN} is there already and cannot be added to")
     for owner in plan.owners:
-        styles = {layer.path: layer.style for layer in plan.layers if layer.owner is owner}
-        operations.append(AddElement(value, "\n".join(entry(owner.name, styles)).removesuffix(",")))
-    return operations
+        if owner not in plan.classes:
+            text = "\n".join(entry(f"{PLAN}[{owner.name}] = ", plan.styles(owner)))
+            operations.append(InsertStatement(owner, _as_template(text), after=True, apart=1))
+    if PLAN in module.scope.bindings:
+        return [*operations, *_added(module.scope.bindings[PLAN], plan)]
+    applied = placement.applied(site.context)
+    if plan.classes:
+        text = source_of(plan, "" if applied else _NOTE)
+        operations.append(InsertStatement(plan.classes[-1], _as_template(text), after=True, apart=2))
+    else:
+        operations.append(RequireDefinition(PLAN, f"{PLAN} = {{}}"))
+    helper = site.helper("apply_plan") if not applied else None
+    return [*operations, *(helper.operations if helper is not None else ())]
+
+
+def _added(present: list[Binding], plan: Plan) -> list[Operation]:
+    """More entries for the plan that the file has already."""
+    value = present[0].value
+    last = max((owner.lineno for owner in plan.classes), default=0)
+    if len(present) > 1 or not isinstance(value, ast.Dict) or value.lineno < last:
+        raise Unmappable(f"{PLAN} is there already and cannot be added to")
+    return [AddElement(value, "\n".join(entry(f"{owner.name}: ", plan.styles(owner)))) for owner in plan.classes]
+
+
+def _as_template(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")

@@ -105,6 +105,15 @@ class Plan:
         return list({id(layer.owner): layer.owner for layer in self.layers}.values())
 
     @property
+    def classes(self) -> list[ast.ClassDef]:
+        """The classes that the module defines, and not a function."""
+        return [owner for owner in self.owners if isinstance(owner.parent, ast.Module)]
+
+    def styles(self, owner: ast.ClassDef) -> dict[str, str]:
+        """The entry of one class."""
+        return {layer.path: layer.style for layer in self.layers if layer.owner is owner}
+
+    @property
     def names(self) -> list[tuple[str, str]]:
         """What the plan needs, as modules and names."""
         words = " ".join(layer.style for layer in self.layers)
@@ -149,20 +158,19 @@ def plan_of(context: Context) -> Plan:
 def source_of(plan: Plan, note: str = "") -> str:
     """The statement that defines the plan; ``note`` is a comment behind its opening brace."""
     rows = []
-    for owner in plan.owners:
-        entries = {layer.path: layer.style for layer in plan.layers if layer.owner is owner}
-        rows += entry(owner.name, entries)
+    for owner in plan.classes:
+        rows += entry(f"{owner.name}: ", plan.styles(owner), ",")
     head = f"{PLAN} = {{" + (f"  # {note}" if note else "")
     return "\n".join([head, *(f"    {row}" for row in rows), "}"])
 
 
-def entry(name: str, styles: dict[str, str]) -> list[str]:
-    """The rows of one class in the plan."""
+def entry(head: str, styles: dict[str, str], end: str = "") -> list[str]:
+    """The rows of one class: ``head``, its styles in braces, and ``end``."""
     pairs = [f'"{path}": {style}' for path, style in styles.items()]
-    row = f"{name}: {{{', '.join(pairs)}}},"
+    row = f"{head}{{{', '.join(pairs)}}}{end}"
     if len(row) + 4 <= _WIDTH:
         return [row]
-    return [f"{name}: {{", *(f"    {pair}," for pair in pairs), "},"]
+    return [f"{head}{{", *(f"    {pair}," for pair in pairs), f"}}{end}"]
 
 
 # -- one layer ----------------------------------------------------------------------------------------------------------
@@ -175,11 +183,24 @@ def _owner(call: ast.Call) -> ast.ClassDef | None:
     return parent if isinstance(parent, ast.ClassDef) else None
 
 
+def _is_local(owner: ast.ClassDef) -> bool:
+    """Whether a function defines the class, so that the plan gets its entry when the function runs."""
+    function = enclosing_function(owner)
+    return function is not None and not any(isinstance(around, ast.ClassDef) for around in _within(owner, function))
+
+
+def _within(node: ast.AST, outer: ast.AST) -> Iterator[ast.AST]:
+    for around in ancestors(node):
+        if around is outer:
+            return
+        yield around
+
+
 def _layer(context: Context, call: ast.Call, kind: str, owner: ast.ClassDef | None) -> Layer | str:
     if owner is None:
         return "it is made outside the methods of a class; give the module it goes into an entry in a plan for parallelize_module"
-    if not isinstance(owner.parent, ast.Module):
-        return "its class is defined inside a function or a class, where a plan of the module cannot name it"
+    if not isinstance(owner.parent, ast.Module) and not _is_local(owner):
+        return "its class is defined inside a class or under a condition, where the plan cannot name it"
     place = _place(context, call)
     if place is None:
         return "it is not stored as an attribute of self, so that its path in a plan is not known"

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Context, Report, Site
-from neuron_port.codemods.mesh import Mesh, mesh_at, mesh_of
+from neuron_port.codemods.mesh import Mesh, mesh_at
 from neuron_port.codemods.parallel_plan import PLAN, plan_of
 from neuron_port.edits.operations import InsertStatement, ReplaceStatement
 from neuron_port.findings import Applicability
@@ -86,11 +86,12 @@ def _moved(site: Site) -> Report:
     context = site.context
     plan = plan_of(context)
     if not plan.layers and not plan.reasons:
-        if _whole(mesh_of(context)):
+        mesh = mesh_at(context, call)
+        if _whole(mesh):
             return site.report(
                 operations=[ReplaceStatement(call.parent, "{model}.to({device})", holes)],
                 applicability=Applicability.UNSAFE,
-                follows=mesh_of(context).calls,
+                follows=mesh.calls,
             )
         return site.report(f"{message}{_ELSEWHERE}", applicability=Applicability.MANUAL)
     problem = "the layers of this file are not ported" if not plan.layers else _problem(context, call, model)

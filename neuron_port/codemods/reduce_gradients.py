@@ -3,16 +3,20 @@
 xm.reduce_gradients(opt)
     ->  average_gradients(opt)                                                                  (unsafe)
     ->  (removed)                             in a program of one process, or with DDP or FSDP around the model
+xm.reduce_gradients(opt, groups=get_data_parallel_replica_groups())
+    ->  average_gradients(opt, mesh["dp"].get_group())                                          (unsafe)
 xm.reduce_gradients(opt, groups=groups)       reported
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from neuron_port.codemods.argument_table import value_of
+from neuron_port.codemods.argument_table import claim, value_of
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.mesh import replica_group
 from neuron_port.codemods.name_table import removable
 from neuron_port.codemods.optimizer_step import is_given, who_averages
 from neuron_port.codemods.settings import harmless
@@ -21,6 +25,10 @@ from neuron_port.findings import Applicability
 
 _PARAMETERS = ("optimizer", "groups", "pin_layout")
 _MEANING = "xm.reduce_gradients averages the gradients over all processes"
+_GROUPS = (
+    "its groups= are lists of ranks; natively each process averages over its own group, one of "
+    "torch.distributed.new_group(ranks) that every process makes in the same order"
+)
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -34,11 +42,7 @@ def inspect(site: Site) -> Iterator[Report]:
         yield _left(site, str(reason))
         return
     if is_given(arguments.get("groups")):
-        yield _left(
-            site,
-            "its groups= are lists of ranks; natively each process averages over its own group, one of "
-            "torch.distributed.new_group(ranks) that every process makes in the same order",
-        )
+        yield _over_groups(site, arguments)
         return
     optimizer = arguments.get("optimizer")
     place, helper = removable(site), site.helper("average_gradients")
@@ -67,6 +71,26 @@ def inspect(site: Site) -> Iterator[Report]:
         yield _left(site, "the name average_gradients means something else here")
     else:
         yield _left(site, "it is part of a larger expression")
+
+
+def _over_groups(site: Site, arguments: dict[str, ast.expr]) -> Report:
+    """An average over groups: those of NeuronX Distributed are a part of the device mesh."""
+    group, helper = replica_group(site, arguments["groups"]), site.helper("average_gradients")
+    optimizer = arguments.get("optimizer")
+    if group is None or isinstance(group, str) or helper is None or optimizer is None:
+        return _left(site, f"{_GROUPS}: {group}" if isinstance(group, str) else _GROUPS)
+    claim(site, arguments["groups"])
+    return site.report(
+        f"{_MEANING}; over the processes of a group an average of each gradient does the same",
+        node=site.call,
+        applicability=Applicability.UNSAFE,
+        operations=[
+            Replace(site.call, f"{helper.text}({{optimizer}}, {group[0]})", {"optimizer": optimizer}),
+            *helper.operations,
+        ],
+        use=(site.binding, None) if site.binding else None,
+        follows=group[1].calls,
+    )
 
 
 def _left(site: Site, reason: str) -> Report:

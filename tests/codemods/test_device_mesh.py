@@ -77,10 +77,9 @@ def asked(line: str, sizes: str = "tensor_model_parallel_size=2") -> str:
         ("x = parallel_state.get_pipeline_model_parallel_rank()", "x = 0"),
         ("x = parallel_state.get_context_model_parallel_size() > 1", "x = 1 > 1"),
         ("x = parallel_state.get_expert_model_parallel_size()", "x = 1"),
-        ("x = not parallel_state.model_parallel_is_initialized()", "x = not torch.distributed.is_initialized()"),
+        ("x = parallel_state.model_parallel_is_initialized()", "x = mesh is not None"),
         ("x = not parallel_state.is_global_rank_zero()", "x = not torch.distributed.get_rank() == 0"),
         ("x = parallel_state.get_world_group()", "x = torch.distributed.group.WORLD"),
-        ("parallel_state.destroy_model_parallel()", "torch.distributed.destroy_process_group()"),
     ],
 )
 def test_questions(line: str, after: str) -> None:
@@ -111,6 +110,9 @@ def test_groups_are_destroyed_once() -> None:
     lines = "parallel_state.destroy_model_parallel()\ntorch.distributed.destroy_process_group()"
     assert asked(lines) == "torch.distributed.destroy_process_group()"
     assert "destroy_model_parallel" not in ported(f"{HEAD}\n{lines}\n")
+    program = "torch.distributed.init_process_group('neuron')\nparallel_state.initialize_model_parallel(2)\n"
+    after = ported(f"{HEAD}\n{program}parallel_state.destroy_model_parallel()\n")
+    assert after.splitlines()[-1] == "torch.distributed.destroy_process_group()"
 
 
 def test_mesh_is_global_only_where_another_function_reads_it() -> None:
@@ -194,3 +196,64 @@ def test_question_before_the_mesh() -> None:
             parallel_state.initialize_model_parallel(2)
     """
     assert "print(parallel_state.get_tensor_model_parallel_rank())" in ported(source)
+
+
+def test_asked_for_where_it_is_made() -> None:
+    source = """
+        import torch
+        from neuronx_distributed.parallel_layers import parallel_state
+
+        def main():
+            if not parallel_state.model_parallel_is_initialized():
+                parallel_state.initialize_model_parallel(2)
+    """
+    after = ported(source)
+    assert (
+        "mesh = None\n\ndef main():\n    global mesh\n    if mesh is None:\n        mesh = init_device_mesh(" in after
+    )
+    apart = source.replace("initialize_model_parallel(2)", "get_tensor_model_parallel_rank()")
+    assert "    if not torch.distributed.is_initialized():\n" in ported(apart)
+
+
+def test_functions_with_meshes_of_their_own() -> None:
+    source = """
+        import torch
+        from neuronx_distributed.parallel_layers import parallel_state
+
+        def first():
+            parallel_state.initialize_model_parallel(2)
+            print(parallel_state.get_data_parallel_rank())
+            parallel_state.destroy_model_parallel()
+
+        def second():
+            parallel_state.initialize_model_parallel(4)
+            print(parallel_state.get_data_parallel_rank())
+
+        def third():
+            print(parallel_state.get_data_parallel_rank())
+    """
+    after = ported(source)
+    assert after.count('print(mesh["dp"].get_local_rank())') == 2
+    assert "def third():\n    print(parallel_state.get_data_parallel_rank())" in after
+    assert "parallel_state.destroy_model_parallel()" in after
+    assert "global" not in after
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        (
+            "xm.reduce_gradients(opt, groups=parallel_state.get_data_parallel_replica_groups())",
+            ['average_gradients(opt, mesh["dp"].get_group())'],
+        ),
+        (
+            "xm.optimizer_step(opt, groups=parallel_state.get_data_parallel_group(as_list=True))",
+            ['average_gradients(opt, mesh["dp"].get_group())', "opt.step()"],
+        ),
+    ],
+)
+def test_groups_of_collectives_are_parts_of_the_mesh(line: str, after: list[str]) -> None:
+    text = ported(
+        f"import torch_xla.core.xla_model as xm\n{HEAD}\nparallel_state.initialize_model_parallel(2)\n{line}\n"
+    )
+    assert text.splitlines()[-len(after) :] == after

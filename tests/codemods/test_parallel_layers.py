@@ -213,20 +213,85 @@ def test_torch_nn_is_spelled_as_the_file_does() -> None:
         assert f"self.x = {spelled}(a, a)" in ported(source)
 
 
-def test_class_in_a_function_is_left() -> None:
+def test_class_of_a_function_adds_its_entry_when_it_is_made() -> None:
+    assert_ported(
+        """
+        import torch
+        from neuronx_distributed.parallel_layers import RowParallelLinear, move_model_to_device, parallel_state
+        from torch import nn
+
+
+        def build(a):
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.x = RowParallelLinear(a, a, input_is_parallel=True)
+
+            return Net()
+
+
+        def main(device):
+            parallel_state.initialize_model_parallel(2)
+            model = build(4)
+            move_model_to_device(model, device)
+        """,
+        """
+        import torch
+        from torch import nn
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.tensor.parallel import RowwiseParallel
+
+
+        TENSOR_PARALLEL_PLAN = {}
+
+
+        def apply_plan(model, mesh, plan):
+            \"\"\"Shard the layers of every module whose class, or a base class of it, has an entry in the plan.\"\"\"
+            for module in list(model.modules()):
+                styles = {}
+                for cls in reversed(type(module).__mro__):
+                    styles.update(plan.get(cls, {}))
+                if styles:
+                    torch.distributed.tensor.parallel.parallelize_module(module, mesh, styles)
+
+
+        def build(a):
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.x = nn.Linear(a, a)
+
+            TENSOR_PARALLEL_PLAN[Net] = {"x": RowwiseParallel()}
+
+            return Net()
+
+
+        def main(device):
+            mesh = init_device_mesh(
+                "neuron",
+                (torch.distributed.get_world_size() // 2, 2),
+                mesh_dim_names=("dp", "tp"),
+            )
+            model = build(4)
+            apply_plan(model, mesh["tp"], TENSOR_PARALLEL_PLAN)
+            model.to(device)
+        """,
+    )
+
+
+def test_class_of_a_class_is_left() -> None:
     source = """
         from neuronx_distributed.parallel_layers.layers import RowParallelLinear
         from torch import nn
 
-        def build():
+        class Outer:
             class Net(nn.Module):
                 def __init__(self, a):
                     super().__init__()
                     self.x = RowParallelLinear(a, a)
-            return Net
     """
     (finding,) = [finding for finding in check(source) if finding.code == "NP282" and finding.location.row == 9]
-    assert "inside a function" in finding.message
+    assert "inside a class or under a condition" in finding.message
     assert "RowParallelLinear(a, a)" in ported(source)
 
 
