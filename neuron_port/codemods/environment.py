@@ -46,6 +46,11 @@ _SPAWNS = (
 )
 
 
+_OWN_SWITCH = (
+    "{} is set by this program itself, to leave work out; TorchNeuron has no such runs, so give the switch another name"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """How a variable is used: ``kind`` is set, forget, read, test or entry (of a dict); ``place`` the whole of it."""
@@ -184,6 +189,9 @@ def _written(site: Site, access: Access) -> Iterator[Report]:
     if "set_to" in options:
         yield _set_to(site, access, options["set_to"])
         return
+    if options.get("unset") and _is_set(site):
+        yield site.report(_OWN_SWITCH.format(site.qualname), applicability=Applicability.MANUAL)
+        return
     removes = row.action == "remove"
     message = row.message
     if options.get("spawns_remove") and _spawns(site):
@@ -194,7 +202,7 @@ def _written(site: Site, access: Access) -> Iterator[Report]:
     operations: list[Operation] = []
     if row.action == "flag" or not writes(site):
         pass
-    elif not removes:
+    elif not removes and not (_is_written(site, row.to) and whole_statement(access.place) is not None):
         operations = [SetString(site.node, row.to)]
     elif (whole := whole_statement(access.place)) is not None:
         operations = [RemoveStatement(whole), *_comment(site, whole, value)]
@@ -284,6 +292,8 @@ def _read(site: Site, access: Access) -> Report:
 
 def _unset(site: Site, access: Access) -> Report:
     """A question about a variable that nobody sets any more: its outcome is known."""
+    if _is_set(site):
+        return site.report(_OWN_SWITCH.format(site.qualname), applicability=Applicability.MANUAL)
     found = _outcome(access.place)
     message = site.row.options.get("read_message", site.row.message)
     if found is None:
@@ -313,6 +323,16 @@ def _outcome(place: ast.AST) -> tuple[ast.expr, object] | None:
             same = value == other.value and type(value) is type(other.value)
             return parent, same is isinstance(operator, (ast.Eq, ast.Is))
     return place, value
+
+
+def _is_written(site: Site, name: str) -> bool:
+    """Whether the file gives the variable of the new name a value already."""
+    accesses = (
+        access_of(site, node)
+        for node in site.module.found.strings
+        if isinstance(node, ast.Constant) and node.value == name
+    )
+    return any(access is not None and access.kind == "set" for access in accesses)
 
 
 def _is_set(site: Site) -> bool:

@@ -11,6 +11,7 @@ fsdp_config={"xla": True}                        reported
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
@@ -21,6 +22,8 @@ from neuron_port.edits.operations import SetString
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.module import Module
 
+# get_tpu_sampler, xla_sharding: written for XLA, wherever it is defined.
+_SAYS_XLA = re.compile(r"(?i)(?:\A|_)(?:xla|tpu)(?:_|\Z)")
 _GUARDS = "what it guards is code for PyTorch/XLA, which is left alone: give the program a branch for Neuron beside it"
 
 
@@ -59,8 +62,9 @@ def holds_old_code(module: Module, top: ast.AST) -> bool:
             return True
         if isinstance(node, ast.ImportFrom) and not node.level and is_lineage_module(f"{node.module}."):
             return True
-        if isinstance(node, ast.Name) and any(is_lineage_module(name) for name in module.qualnames(node)):
-            return True
+        if isinstance(node, ast.Name):
+            if _SAYS_XLA.search(node.id) or any(is_lineage_module(name) for name in module.qualnames(node)):
+                return True
     return False
 
 

@@ -90,6 +90,17 @@ def test_a_question_that_guards_xla_code_stays() -> None:
     assert "code for PyTorch/XLA, which is left alone" in finding.message
 
 
+def test_functions_for_xla_count_as_xla_code() -> None:
+    source = """
+        from transformers.trainer import get_tpu_sampler
+        from transformers.utils import is_torch_xla_available
+
+        def sampler(data):
+            return get_tpu_sampler(data) if is_torch_xla_available() else None
+    """
+    assert ported(source).count("is_torch_xla_available") == 2
+
+
 def test_the_import_moves_when_all_uses_do() -> None:
     assert_ported(
         """

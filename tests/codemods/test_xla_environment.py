@@ -187,7 +187,6 @@ def test_each_flag_is_named() -> None:
         ('x = 1 if ready or not os.environ.get("{}") else 2', "x = 1"),
         ('f(shuffle=(os.environ.get("{}", None) == None))', "f(shuffle=(True))"),
         ('x = os.environ.get("{}", default)', 'x = os.environ.get("{}", default)'),
-        ('os.environ["{}"] = "1"; x = 1', "x = 1"),
     ],
 )
 def test_no_graphs_are_extracted(before: str, after: str) -> None:
@@ -247,3 +246,15 @@ def test_a_comment_on_the_condition_is_kept_by_safe_fixes() -> None:
     """
     assert "# why" in ported(source, "safe")
     assert ported(source) == "\nprint(1)\n"
+
+
+def test_a_program_that_sets_the_switch_itself() -> None:
+    head = f'{HEAD}os.environ["NEURON_EXTRACT_GRAPHS_ONLY"] = "1"\n'
+    line = 'x = os.environ.get("NEURON_EXTRACT_GRAPHS_ONLY")'
+    assert port(head, line) == line
+    assert found(head, line, "NP299") == ["warning manual"]
+
+
+def test_a_name_that_is_set_already_is_not_set_twice() -> None:
+    head = f'{HEAD}os.environ["NEURON_LOGICAL_NC_CONFIG"] = "1"\n'
+    assert port(head, 'os.environ["NEURON_RT_VIRTUAL_CORE_SIZE"] = "1"; x = 1') == "x = 1"
