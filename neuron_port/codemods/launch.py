@@ -26,7 +26,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_port.codemods import process_spelling
+from neuron_port.codemods import process_group_order, process_spelling
 from neuron_port.codemods.argument_table import Called, source, spell_closest, value_of
 from neuron_port.codemods.base import Report, Site, Spelling
 from neuron_port.codemods.ranks import is_alias
@@ -67,6 +67,8 @@ def inspect(site: Site) -> Iterator[Report]:
         operations=operations,
         use=(site.binding, None) if site.binding else None,
     )
+    if site.context.processes.joins(launch) and not site.context.processes.grouped_before(launch):
+        yield from process_group_order.inspect(site)
 
 
 def _problem(site: Site, launch: Launch) -> str | None:

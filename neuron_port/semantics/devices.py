@@ -81,6 +81,20 @@ _TEXT_NAMES = frozenset(
     "logging.exception pytest.raises pytest.mark.xfail re.compile re.match re.search re.sub logging.getLogger "
     "typing.Literal".split()
 )
+# Collective backends that torch knows besides those that are devices too.
+_COLLECTIVE = frozenset({"gloo", "mpi", "nccl", "ucc", "xccl", "hccl"})
+_BACKEND_GETTERS = (
+    "torch.distributed.get_backend",
+    "torch.distributed.distributed_c10d.get_backend",
+    "torch.distributed.get_default_backend_for_device",
+)
+_BACKEND_POSITIONS = {
+    "torch.distributed.init_process_group": 0,
+    "torch.distributed.distributed_c10d.init_process_group": 0,
+    "torch.distributed.new_group": 2,
+    "torch.distributed.distributed_c10d.new_group": 2,
+    "torch.distributed.Backend": 0,
+}
 _ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "ExplicitEnum")
 
 
@@ -139,12 +153,48 @@ class DeviceUses:
         """The most telling use of the string literal ``node``."""
         known = self._known.get(id(node))
         if known is None:
-            known = self._known[id(node)] = self._climb(node, node, 0)
+            known = self._climb(node, node, 0)
+            if getattr(node, "value", None) == "xla" and self._beside_backends(node):
+                known = replace(known, role=Role.BACKEND)
+            self._known[id(node)] = known
         return known
 
     def relearn(self, node: ast.expr, use: Use) -> None:
         """Remember what a string is for when something else than its own use has shown it."""
         self._known[id(node)] = use
+
+    def names_backend(self, node: ast.expr) -> bool:
+        """Whether an expression looks like the name of a collective backend: by what it asks, or by what it is called."""
+        if isinstance(node, ast.Call):
+            function = node.func
+            if self.module.qualname(function) in _BACKEND_GETTERS:
+                return True
+            method = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if method in ("lower", "upper", "strip") and isinstance(function, ast.Attribute):
+                return self.names_backend(function.value)
+            if method == "str" and node.args:
+                return self.names_backend(node.args[0])
+            return method in ("get_backend", "getBackendName")
+        if isinstance(node, ast.Subscript):
+            key = node.slice
+            return isinstance(key, ast.Constant) and isinstance(key.value, str) and like_backend(key.value)
+        return like_backend(getattr(node, "attr", getattr(node, "id", "")))
+
+    def _beside_backends(self, node: ast.expr) -> bool:
+        """Whether a word that also names a device is compared with backends here, or stands among them."""
+        around = node.parent
+        if isinstance(around, ast.Compare):
+            sides = [side for side in (around.left, *around.comparators) if side is not node]
+            return any(self.names_backend(side) for side in sides)
+        if isinstance(around, ast.Dict):
+            siblings = around.keys if node in around.keys else []
+        elif isinstance(around, (ast.List, ast.Tuple, ast.Set)):
+            siblings = around.elts
+            if isinstance(around.parent, ast.Compare) and self.names_backend(around.parent.left):
+                return True
+        else:
+            return False
+        return any(isinstance(item, ast.Constant) and item.value in _COLLECTIVE for item in siblings)
 
     def names_device(self, node: ast.expr) -> bool:
         """Whether an expression looks like a device, a device type or the name of one."""
@@ -485,12 +535,8 @@ class DeviceUses:
         if index in _POSITIONS.get(qualname, ()):
             role = Role.MAP_LOCATION if qualname in ("torch.load", "torch.jit.load") else Role.DEVICE
             return Use(role, call, outer, f"argument of {callee}()", sure=True, wants_text=qualname in _WANT_TEXT)
-        if qualname in (
-            "torch.distributed.init_process_group",
-            "torch.distributed.distributed_c10d.init_process_group",
-        ):
-            if index == 0:
-                return Use(Role.BACKEND, call, outer, f"argument of {callee}()", sure=True, wants_text=True)
+        if _BACKEND_POSITIONS.get(qualname) == index:
+            return Use(Role.BACKEND, call, outer, f"argument of {callee}()", sure=True, wants_text=True)
         if isinstance(function, ast.Name):
             if function.id in ("print", "Literal") and not self.module.bindings(function):
                 return Use(Role.TEXT, call, outer, "printed")

@@ -116,7 +116,7 @@ class Processes:
             names = frozenset(name for name in names if not name.startswith("torch_xla."))
         if any(_within(name, _SEVERAL) for name in names) or self._reads_rank:
             return Parallel.MULTI
-        return Parallel.SINGLE if self._is_program else Parallel.UNKNOWN
+        return Parallel.SINGLE if self.is_program else Parallel.UNKNOWN
 
     @cached_property
     def spmd(self) -> bool:
@@ -401,7 +401,7 @@ class Processes:
         return False
 
     @cached_property
-    def _is_program(self) -> bool:
+    def is_program(self) -> bool:
         """Whether the file does something when it is run: a main guard, or loops and calls of its own at module level."""
         for statement in self.module.tree.body:
             if isinstance(statement, (ast.For, ast.While, ast.With)):
