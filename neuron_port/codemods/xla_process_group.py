@@ -22,6 +22,7 @@ from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.edits.operations import Replace, SetString
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.devices import Role
+from neuron_port.semantics.module import enclosing_function
 from neuron_port.semantics.scopes import BindingKind
 
 CODE = "NP253"
@@ -111,7 +112,7 @@ def _unended(site: Site) -> Iterator[Report]:
     if (
         "unended" in context.memo
         or lineage.standing(context) is not lineage.Standing.NEEDED
-        or not context.processes.is_program
+        or not (context.processes.is_program or enclosing_function(site.node) is None)
         or site.module.calls_of("destroy_process_group")
     ):
         return
