@@ -72,6 +72,10 @@ def inspect(site: Site) -> Iterator[Report]:
     site = replace(site, row=row, qualname=node.value)
     if "flags" in row.options:
         whole = whole_statement(access.place) if access.kind == "set" else None
+        if _is_searched(access.place):
+            yield site.report(
+                row.options["searched_message"], severity=Severity.INFO, applicability=Applicability.MANUAL
+            )
         yield from compiler_flags.inspect(site, access.value, whole)
     elif access.kind in ("read", "test"):
         yield _read(site, access)
@@ -214,6 +218,12 @@ def _written(site: Site, access: Access) -> Iterator[Report]:
         operations=operations,
         applicability=min(row.applicability, Applicability.UNSAFE) if doubt else row.applicability,
     )
+
+
+def _is_searched(place: ast.AST) -> bool:
+    """``"--flag" in os.environ.get("NEURON_CC_FLAGS", "")``."""
+    around = getattr(place, "parent", None)
+    return isinstance(around, ast.Compare) and around.comparators == [place] and isinstance(around.ops[0], ast.In)
 
 
 def _names_rank(value: ast.expr) -> bool:

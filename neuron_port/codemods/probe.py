@@ -72,8 +72,8 @@ def optional_import(site: Site) -> Report:
     flags = ", ".join(_flags(site.binding.statement))
     outcome = f"{flags} is False and " if flags else ""
     return site.report(
-        f"{site.qualname} is imported where it is installed, and beside TorchNeuron it must not be: {outcome}the code that needs "
-        f"it is left alone and does not run there; give the program a branch for Neuron ({_INSTEAD.removesuffix(' instead')})",
+        f"{site.qualname} is imported where it is installed, and beside TorchNeuron it must not be: {outcome}the code that "
+        f"needs it is left alone; give the program a branch for Neuron ({_INSTEAD.removesuffix(' instead')})",
         code=CODE,
         applicability=Applicability.MANUAL,
     )

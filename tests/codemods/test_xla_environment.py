@@ -68,6 +68,7 @@ def test_xla_reported(line: str, expected: list[str]) -> None:
         ('os.environ["NEURON_CC_FLAGS"] = "--verbose=info"', ["info manual"]),
         ('os.environ["NEURON_CC_FLAGS"] = f"--cache_dir={d}"', ["warning manual"]),
         ('os.environ["NEURON_CC_FLAGS"] = " ".join(["--lnc=1", x])', ["warning manual"]),
+        ('x = "--auto-cast=none" in os.getenv("NEURON_CC_FLAGS", "")', ["info manual"]),
     ],
 )
 def test_neuron_reported(line: str, expected: list[str]) -> None:
