@@ -294,10 +294,17 @@ def _read(site: Site, access: Access) -> Report:
     subscript = isinstance(access.place, ast.Subscript)
     return site.report(
         options.get("read_message", row.message),
-        severity=Severity.parse(options["read_severity"]) if subscript and "read_severity" in options else row.severity,
+        severity=_read_severity(row, subscript),
         operations=[SetString(site.node, row.to)] if renamed and writes(site) else [],
         applicability=row.applicability if renamed else Applicability.MANUAL,
     )
+
+
+def _read_severity(row: Row, subscript: bool) -> Severity:
+    """How bad a read is: only ``os.environ[name]`` fails where nobody sets the variable."""
+    if subscript:
+        return Severity.parse(row.options["read_severity"]) if "read_severity" in row.options else row.severity
+    return min(row.severity, Severity.WARNING)
 
 
 def _unset(site: Site, access: Access) -> Report:
