@@ -31,7 +31,7 @@ _PARAMETERS = (
     "mesh_only",
 )
 # The rules with rows whose ports read the mesh: these have the key mesh.
-_READERS = ("NP284", "NP285", "NP286")
+_READERS = ("NP233", "NP284", "NP285", "NP286")
 _NAMES = ("mesh", "device_mesh", "parallel_mesh")
 # The order in which NeuronX Distributed numbers the ranks, the innermost dimension last.
 _ORDER = {"pp": "pipeline_model_parallel_size", "dp": None, "cp": "context_parallel_size", "tp": _PARAMETERS[0]}
