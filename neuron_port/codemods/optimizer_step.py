@@ -95,6 +95,8 @@ def who_averages(site: Site, optimizer: ast.expr) -> tuple[str | None, Applicabi
     found = averaged(site.module, optimizer)
     if found is Averaged.NO:
         return None, Applicability.UNSAFE
+    if found is Averaged.ITSELF:
+        return "a ZeRO-1 optimizer averages them in its own step()", Applicability.UNSAFE
     level = Applicability.SAFE if found is Averaged.YES else Applicability.UNSAFE
     return "the wrapper around the model averages them already", level
 

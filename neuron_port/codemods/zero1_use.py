@@ -15,15 +15,11 @@ from neuron_port.semantics.module import Module, ancestors, enclosing_class, enc
 from neuron_port.semantics.scopes import BindingKind
 
 # What the wrapped optimizer offers just as well.
-_PLAIN = frozenset({"step", "zero_grad", "param_groups", "defaults"})
+_PLAIN = frozenset({"step", "zero_grad", "defaults"})
 _SAVES = "torch_xla.core.xla_model.save"
 _READS = frozenset({"parameters", "named_parameters"})
 _STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained"})
-_AVERAGES = (
-    "torch_xla.core.xla_model.optimizer_step",
-    "torch_xla.core.xla_model.reduce_gradients",
-    "torch_xla.core.xla_model._fetch_gradients",
-)
+_FETCH = "torch_xla.core.xla_model._fetch_gradients"
 
 
 class Unclear(Exception):
@@ -70,10 +66,9 @@ def uses_of(context: Context, call: ast.Call, parameters: ast.expr) -> Uses:
         raise Unclear("the parameters of the model are read in another function")
     _bound_before(module, model, first)
     steps, norms = _of_optimizer(module, optimizer, model, call)
-    for name in _AVERAGES:
-        for other in module.calls_to(name):
-            if any(_same(argument, optimizer) for argument in other.args):
-                raise Unclear(f"line {other.lineno} averages its gradients, which fully_shard does already")
+    for other in (*module.calls_to(_FETCH), *module.calls_of("average_gradients")):
+        if any(_same(argument, optimizer) for argument in other.args):
+            raise Unclear(f"line {other.lineno} takes its gradients, which are shards and averaged after fully_shard")
     return Uses(model, optimizer, first, steps, norms, tuple(_saves(module, model, first)))
 
 
@@ -81,7 +76,9 @@ def odd_uses(module: Module, call: ast.Call) -> Iterator[ast.Attribute]:
     """The attributes that are read of the optimizer which ``call`` makes, and that a plain optimizer lacks."""
     assignment = call.parent
     if isinstance(assignment, ast.Assign) and _is_chain(assignment.targets[0]):
-        yield from (read for read in _attributes(module, assignment.targets[0]) if read.attr not in _PLAIN)
+        yield from (
+            read for read in _attributes(module, assignment.targets[0]) if read.attr not in (*_PLAIN, "param_groups")
+        )
 
 
 # -- the model ----------------------------------------------------------------------------------------------------------
@@ -143,6 +140,9 @@ def _of_optimizer(
     for read in _attributes(module, optimizer):
         if read.attr == "grad_norm":
             norms.append(read)
+        elif read.attr == "param_groups":
+            if any(isinstance(node, ast.Constant) and node.value == "params" for node in ast.walk(statement(read))):
+                raise Unclear(f"line {read.lineno} reads its parameters, which are shards after fully_shard")
         elif read.attr not in _PLAIN:
             raise Unclear(
                 f"line {read.lineno} uses its {read.attr}, which a plain optimizer does not have in this form"

@@ -27,6 +27,11 @@ _WRAPPERS = (
     "torch_xla.distributed.fsdp.xla_fully_sharded_data_parallel.XlaFullyShardedDataParallel",
     "torch_xla.experimental.spmd_fully_sharded_data_parallel.SpmdFullyShardedDataParallel",
 )
+_ZERO = (
+    "torch_xla.distributed.zero_redundancy_optimizer.ZeroRedundancyOptimizer",
+    "neuronx_distributed.optimizer.NeuronZero1Optimizer",
+    "neuronx_distributed.optimizer.zero_redundancy_optimizer.NeuronZero1Optimizer",
+)
 # One program over sharded tensors: their gradients come out summed, in the old program and as DTensors.
 _SHARDED = ("torch_xla.distributed.spmd", "torch_xla.experimental.xla_sharding", "torch_xla.runtime.use_spmd")
 _ASKS_SIZE = re.compile(
@@ -39,12 +44,19 @@ class Averaged(Enum):
     """What is known about the gradients of one optimizer."""
 
     YES = "yes"
+    ITSELF = "itself"
     LIKELY = "likely"
     NO = "no"
 
 
 def averaged(module: Module, optimizer: ast.expr) -> Averaged:
-    """Whether a wrapper averages the gradients that ``optimizer`` uses; ``LIKELY``: it wraps a model of this file."""
+    """Whether a wrapper averages the gradients that ``optimizer`` uses; ``LIKELY``: it wraps a model of this file.
+
+    ``ITSELF``: it is a ZeRO-1 optimizer, whose own step does.
+    """
+    values = _values(module, optimizer)
+    if any(isinstance(value, ast.Call) and module.qualname(value.func) in _ZERO for value in values):
+        return Averaged.ITSELF
     wrappers = [call for call in module.calls_to(*_WRAPPERS) if call.args and not _is_optional(call)]
     if not wrappers:
         return Averaged.LIKELY if _is_sharded(module) else Averaged.NO

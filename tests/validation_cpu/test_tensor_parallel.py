@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 
-from tests.porting import check, ported
+pytest.importorskip("torch")
+
+from tests.porting import check
+from tests.validation_cpu.port_and_run import ported, run_port
 
 MODEL = """
 class Mlp(nn.Module):
@@ -41,7 +40,6 @@ class Net(nn.Module):
 """
 
 PROGRAM = """
-import sys
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
@@ -84,7 +82,7 @@ def main(size):
     dist.destroy_process_group()
 
 
-main(int(sys.argv[1]))
+main({size})
 """
 
 PLAIN = """
@@ -123,21 +121,9 @@ for _ in range(5):
 """
 
 
-def run(folder: Path, text: str, processes: int = 0, *arguments: str) -> list[list[float]]:
+def numbers(output: str) -> list[list[float]]:
     """The numbers that a program prints, by line."""
-    path = folder / "program.py"
-    path.write_text(text, encoding="utf-8")
-    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={processes}"] if processes else []
-    command = [sys.executable, "-W", "ignore", *launcher, str(path), *arguments]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return [[float(word) for word in line.split()] for line in done.stdout.splitlines()]
-
-
-def on_cpu(text: str) -> str:
-    """A ported program on the CPU."""
-    return text.replace('init_process_group("neuron")', 'init_process_group("gloo")').replace('"neuron"', '"cpu"')
+    return [[float(word) for word in line.split()] for line in output.splitlines()]
 
 
 def close(found: list[list[float]], wanted: list[list[float]]) -> bool:
@@ -146,14 +132,14 @@ def close(found: list[list[float]], wanted: list[list[float]]) -> bool:
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> list[list[float]]:
-    return run(tmp_path_factory.mktemp("plain"), textwrap.dedent(PLAIN).format(model=MODEL))
+    return numbers(run_port(PLAIN.format(model=MODEL), tmp_path_factory.mktemp("plain")))
 
 
 def test_nothing_is_left_of_the_old_platform() -> None:
-    assert [finding.code for finding in check(ported(PROGRAM.format(model=MODEL)))] == []
+    assert [finding.code for finding in check(ported(PROGRAM.format(model=MODEL, size=2)))] == []
 
 
-@pytest.mark.parametrize(("processes", "size"), [(1, 1), (2, 2), (4, 2), (4, 4)])
+@pytest.mark.parametrize(("processes", "size"), [(2, 2), (4, 2), (4, 4)])
 def test_port_trains_as_one_process_does(tmp_path: Path, alone: list[list[float]], processes: int, size: int) -> None:
-    port = on_cpu(ported(PROGRAM.format(model=MODEL)))
-    assert close(run(tmp_path, port, processes, str(size)), alone)
+    port = ported(PROGRAM.format(model=MODEL, size=size))
+    assert close(numbers(run_port(port, tmp_path, processes)), alone)
