@@ -10,7 +10,7 @@ loss = xm.optimizer_step(opt, optimizer_args={"closure": closure})
 xm.optimizer_step(opt, groups=get_data_parallel_replica_groups())
     ->  average_gradients(opt, mesh["dp"].get_group())
         opt.step()
-xm.optimizer_step(opt, groups=groups)         reported
+xm.optimizer_step(opt, groups=lists)          reported
 step = xm.optimizer_step                      reported
 """
 
@@ -19,10 +19,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_port.codemods.argument_table import claim, value_of
+from neuron_port.codemods.argument_table import value_of
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.mesh import Mesh, replica_group
+from neuron_port.codemods.collective import Group, Left, group, helper
 from neuron_port.codemods.settings import harmless
 from neuron_port.edits.operations import InsertStatement, Operation, Replace
 from neuron_port.findings import Applicability
@@ -31,10 +31,6 @@ from neuron_port.semantics.processes import Parallel
 
 _PARAMETERS = ("optimizer", "barrier", "optimizer_args", "groups", "pin_layout")
 _MEANING = "xm.optimizer_step averages the gradients over all processes and then steps"
-_GROUPS = (
-    "its groups= are lists of ranks; natively each process averages over its own group, one of "
-    "torch.distributed.new_group(ranks) that every process makes in the same order, and calls step() then"
-)
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -49,22 +45,11 @@ def inspect(site: Site) -> Iterator[Report]:
         return
     if "optimizer" not in arguments:
         yield _left(site, "the optimizer is missing")
-    elif is_given(arguments.get("groups")):
-        group = replica_group(site, arguments["groups"])
-        if group is None or isinstance(group, str):
-            yield _left(site, f"{_GROUPS}: {group}" if group else _GROUPS)
-            return
-        claim(site, arguments["groups"])
-        yield _step(site, arguments, group)
     else:
-        yield _step(site, arguments)
-
-
-def is_given(value: ast.expr | None) -> bool:
-    """Whether replica groups are passed: anything but ``None`` and an empty list."""
-    if value is None or (isinstance(value, ast.Constant) and value.value is None):
-        return False
-    return not (isinstance(value, (ast.List, ast.Tuple)) and not value.elts)
+        try:
+            yield _step(site, arguments, group(site, arguments.get("groups")))
+        except Left as reason:
+            yield _left(site, str(reason))
 
 
 def is_plain(node: ast.expr) -> bool:
@@ -88,8 +73,10 @@ def whole_statement(call: ast.Call) -> ast.stmt | None:
     return around if whole else None
 
 
-def who_averages(site: Site, optimizer: ast.expr) -> tuple[str | None, Applicability]:
+def who_averages(site: Site, optimizer: ast.expr, members: Group | None) -> tuple[str | None, Applicability]:
     """Why nothing has to be averaged by hand, and how sure that is; ``None``: it has to be."""
+    if members is not None:
+        return None, Applicability.UNSAFE
     if site.context.processes.parallel is Parallel.SINGLE:
         return "in a program of one process there is nothing to average", Applicability.SAFE
     found = averaged(site.module, optimizer)
@@ -101,16 +88,13 @@ def who_averages(site: Site, optimizer: ast.expr) -> tuple[str | None, Applicabi
     return "the wrapper around the model averages them already", level
 
 
-def _step(site: Site, arguments: dict[str, ast.expr], group: tuple[str, Mesh] | None = None) -> Report:
+def _step(site: Site, arguments: dict[str, ast.expr], members: Group | None) -> Report:
     call, optimizer = site.call, arguments["optimizer"]
-    reason, level = who_averages(site, optimizer) if group is None else (None, Applicability.UNSAFE)
+    reason, level = who_averages(site, optimizer, members)
     operations: list[Operation] = [_plain_step(call, optimizer, arguments.get("optimizer_args"))]
     message = f"{_MEANING}; {reason}, so that {{step}} is left"
     if reason is None:
-        averaging = _averaging(site, optimizer, group[0] if group is not None else None)
-        if isinstance(averaging, str):
-            return _left(site, averaging)
-        operations += averaging
+        operations += _averaging(site, optimizer, members)
         message = (
             f"{_MEANING}; {{step}} alone would train each process by itself, so the average is written out "
             "(DistributedDataParallel does it faster, while backward runs)"
@@ -122,21 +106,34 @@ def _step(site: Site, arguments: dict[str, ast.expr], group: tuple[str, Mesh] | 
         applicability=level if harmless(dropped) else Applicability.UNSAFE,
         operations=operations,
         use=(site.binding, None) if site.binding else None,
-        follows=group[1].calls if group is not None else (),
+        follows=members.follows if members is not None else (),
     )
 
 
-def _averaging(site: Site, optimizer: ast.expr, group: str | None) -> list[Operation] | str:
-    """The average in front of the statement, or why it cannot be written."""
-    helper = site.helper("average_gradients")
+def _averaging(site: Site, optimizer: ast.expr, members: Group | None) -> list[Operation]:
+    """The average in front of the statement."""
     place = whole_statement(site.call)
-    if helper is None:
-        return "the name average_gradients means something else here; average the gradients by hand before step()"
     if place is None or not is_plain(optimizer):
-        return "it is part of a larger expression; average the gradients in a statement of its own, then call step()"
-    over = f", {group}" if group is not None else ""
-    inserted = InsertStatement(place, f"{helper.text}({{optimizer}}{over})", {"optimizer": optimizer})
-    return [inserted, *helper.operations]
+        raise Left(
+            "it is part of a larger expression; average the gradients in a statement of its own, then call step()"
+        )
+    text, holes, operations = average(site, optimizer, members)
+    return [InsertStatement(place, text, holes), *operations]
+
+
+def average(
+    site: Site, optimizer: ast.expr, members: Group | None
+) -> tuple[str, dict[str, ast.expr], tuple[Operation, ...]]:
+    """A call that averages the gradients of an optimizer, as a template with its holes, and what it needs.
+
+    Raises:
+        Left: its name is taken.
+    """
+    function = helper(site, "average_gradients")
+    if members is None:
+        return f"{function.text}({{optimizer}})", {"optimizer": optimizer}, function.operations
+    holes = {"optimizer": optimizer, **members.holes}
+    return f"{function.text}({{optimizer}}, {members.code})", holes, (*function.operations, *members.operations)
 
 
 def _plain_step(call: ast.Call, optimizer: ast.expr, given: ast.expr | None) -> Replace:

@@ -16,9 +16,12 @@ from neuron_port.semantics.guards import same_chain, test_of
 from neuron_port.semantics.module import Module, ancestors
 from neuron_port.semantics.scopes import BindingKind
 
-_WRAPPERS = (
+_REPLICAS = (
     "torch.nn.parallel.DistributedDataParallel",
     "torch.nn.parallel.distributed.DistributedDataParallel",
+)
+_WRAPPERS = (
+    *_REPLICAS,
     "torch.distributed.fsdp.FullyShardedDataParallel",
     "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel",
     "torch.distributed.fsdp.fully_shard",
@@ -65,6 +68,12 @@ def averaged(module: Module, optimizer: ast.expr) -> Averaged:
         return Averaged.LIKELY
     wrapped = all(any(_wraps(module, call, model) for call in wrappers) for model in models)
     return Averaged.YES if wrapped else Averaged.NO
+
+
+def is_replicated(module: Module, model: ast.expr) -> bool:
+    """Whether DistributedDataParallel surely wraps a model, which sends the parameters of the first process to all."""
+    calls = [call for call in module.calls_to(*_REPLICAS) if call.args and not _is_optional(call)]
+    return any(_wraps(module, call, _unwrapped(model)) for call in calls)
 
 
 def _is_sharded(module: Module) -> bool:

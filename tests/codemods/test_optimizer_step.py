@@ -75,6 +75,8 @@ def test_a_program_of_several_processes_averages(sign: str) -> None:
         ("if ready: xm.optimizer_step(opt)", "if ready: average_gradients(opt); opt.step()"),
         ("xm.reduce_gradients(opt)", "average_gradients(opt)"),
         ("xm.reduce_gradients(opt, groups=[])", "average_gradients(opt)"),
+        ("xm.reduce_gradients(opt, groups=g._mesh)", "average_gradients(opt, g)"),
+        ("xm.optimizer_step(opt, groups=g._mesh)", "average_gradients(opt, g)\nopt.step()"),
     ],
 )
 def test_forms(line: str, after: str) -> None:

@@ -10,11 +10,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from neuron_port.codemods.helpers.all_gathered import all_gathered  # noqa: E402
 from neuron_port.codemods.helpers.all_reduced import all_reduced  # noqa: E402
 from neuron_port.codemods.helpers.average_gradients import average_gradients  # noqa: E402
 from neuron_port.codemods.helpers.DeviceLoader import DeviceLoader  # noqa: E402
 from neuron_port.codemods.helpers.HostModel import HostModel  # noqa: E402
+from neuron_port.codemods.helpers.joined import joined  # noqa: E402
 from neuron_port.codemods.helpers.mesh_reduce import mesh_reduce  # noqa: E402
+from neuron_port.codemods.helpers.reduce_scattered import reduce_scattered  # noqa: E402
 from neuron_port.codemods.helpers.to_device import to_device  # noqa: E402
 
 Pair = namedtuple("Pair", "x y")
@@ -99,6 +102,11 @@ def test_alone_they_need_no_group() -> None:
     tensor = torch.ones(1, requires_grad=True)
     result = all_reduced(tensor * 2, torch.distributed.ReduceOp.SUM)
     assert (result.item(), result.requires_grad) == (2.0, False)
+    tensor = torch.ones(2, 3, requires_grad=True)
+    for result in (all_gathered(tensor, 1), reduce_scattered(tensor, torch.distributed.ReduceOp.SUM, 1)):
+        assert torch.equal(result, tensor) and not result.requires_grad
+    joined(tensor, 1).sum().backward()
+    assert torch.equal(tensor.grad, torch.ones(2, 3))
 
 
 def work(rank: int, folder: str) -> None:
@@ -145,6 +153,34 @@ def work(rank: int, folder: str) -> None:
     assert all_reduced(tensor, ops.AVG).tolist() == [1.5, 4.0]
     assert all_reduced(tensor, ops.MAX).tolist() == [2.0, 4.0]
     assert tensor.tolist() == [1.0 + rank, 4.0]
+
+    tensor = torch.tensor([[1.0, 2.0], [3.0, 4.0]]) + 10 * rank
+    assert all_gathered(tensor).tolist() == [[1.0, 2.0], [3.0, 4.0], [11.0, 12.0], [13.0, 14.0]]
+    assert all_gathered(tensor.t(), dim=-1).tolist() == [[1.0, 3.0, 11.0, 13.0], [2.0, 4.0, 12.0, 14.0]]
+    assert reduce_scattered(tensor, ops.SUM).tolist() == [[[12.0, 14.0]], [[16.0, 18.0]]][rank]
+    assert reduce_scattered(tensor, ops.SUM, dim=1).tolist() == [[[12.0], [16.0]], [[14.0], [18.0]]][rank]
+    alone = torch.distributed.new_group([0]), torch.distributed.new_group([1])
+    assert torch.equal(all_reduced(tensor, ops.SUM, alone[rank]), tensor)
+    assert torch.equal(all_gathered(tensor, 1, group=alone[rank]), tensor)
+    assert torch.equal(reduce_scattered(tensor, ops.SUM, group=alone[rank]), tensor)
+
+    # The gradient of the own part, while the collectives of torch.distributed.nn add those of the other processes.
+    weights = torch.tensor([1.0, 2.0]) * (rank + 1)
+    leaf = torch.tensor([5.0 + rank], requires_grad=True)
+    (joined(leaf) * weights).sum().backward()
+    assert leaf.grad.tolist() == [weights[rank].item()]
+    other = torch.tensor([5.0 + rank], requires_grad=True)
+    (torch.cat(torch.distributed.nn.functional.all_gather(other)) * weights).sum().backward()
+    assert other.grad.tolist() == [3.0, 6.0][rank : rank + 1]
+
+    # What xm.broadcast_master_param becomes.
+    model = torch.nn.BatchNorm1d(1)
+    with torch.no_grad():
+        model.weight.fill_(rank)
+        model.running_mean.fill_(rank)
+    for tensor in (*model.parameters(), *model.buffers()):
+        torch.distributed.broadcast(tensor.data, src=1)
+    assert (model.weight.item(), model.running_mean.item(), model.weight.requires_grad) == (1.0, 1.0, True)
 
     for _ in range(2):
         assert mesh_reduce(0.5 + rank, lambda values: sum(values) / len(values)) == 1.0
