@@ -79,7 +79,7 @@ def _problem(site: Site, launch: Launch) -> str | None:
         return "it names no function"
     processes = site.context.processes
     if processes.joins(launch) and not processes.grouped_before(launch):
-        for init in processes.inits_inside(launch):
+        for init in processes.other_inits(launch):
             if not isinstance(init.parent, ast.Expr):
                 return f"the process group that line {init.lineno} makes in some cases has to be made in all"
     if not isinstance(call.parent, (ast.Expr, ast.Return)):
@@ -90,8 +90,7 @@ def _problem(site: Site, launch: Launch) -> str | None:
 def _operations(site: Site, launch: Launch) -> list[Operation] | None:
     """A call of the function in this process, with a process group around it where none is there yet."""
     call, processes = launch.call, site.context.processes
-    inits = processes.inits_inside(launch)
-    if not launch.single and processes.alone(call) and (inits or processes.makes_own_group(launch)):
+    if processes.needs_torchrun(launch):
         return [ReplaceStatement(call.parent, _EXIT)]
     grouped = processes.grouped_before(launch)
     wrapped = processes.joins(launch) and not grouped
@@ -108,12 +107,11 @@ def _operations(site: Site, launch: Launch) -> list[Operation] | None:
     if made is None or ended is None:
         return None
     operations += [*made.operations, *ended.operations]
-    for init in inits:
-        if not processes.asks_first(init):
-            asked = spell_closest(site, "torch.distributed.is_initialized", init)
-            if asked is None:
-                return None
-            operations += [GuardStatement(init.parent, f"not {asked.text}()"), *asked.operations]
+    for init in processes.other_inits(launch):
+        asked = spell_closest(site, "torch.distributed.is_initialized", init)
+        if asked is None:
+            return None
+        operations += [GuardStatement(init.parent, f"not {asked.text}()"), *asked.operations]
     if isinstance(whole, ast.Return):
         statements = f"{made.text}\n{text}\n{ended.text}\nreturn"
         return [ReplaceStatement(whole, statements, {**holes, "function": launch.function}), *operations]
@@ -133,7 +131,7 @@ def _index(site: Site, launch: Launch, *, wrapped: bool) -> Spelling | None:
         return process_spelling.local_rank(site, launch.call)
     if wrapped:
         return process_spelling.called(site, "torch.distributed.get_rank", launch.call)
-    return process_spelling.rank(site, launch.call)
+    return process_spelling.variable(site, launch.call, "RANK", 0)  # right before the group exists too
 
 
 def _arguments(call: ast.Call) -> tuple[list[str], dict[str, ast.expr]]:

@@ -18,7 +18,7 @@ _AVAILABLE = CUDA_AVAILABLE | {
 }
 _DEVICES = ("cuda", "xla", "neuron")
 _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError"})
-_VERSION = re.compile(r"(?i)(torch|pt)\w*(version|greater|_ge_?|_at_least|\d_\d)|\b__version__\Z")
+_VERSION = re.compile(r"(?i)(?<![a-z0-9])(?:py)?(torch|pt)\w*(version|greater|_ge_?|_at_least|\d_\d)|\b__version__\Z")
 # Words in conditions that ask for accelerators other than the one that is ported from.
 _OTHER_BACKENDS = {
     "cuda": re.compile(r"(?i)(\b|_)(mps|xpu|npu|mlu|hpu|musa|sdaa|tpu|xla)(\b|_)"),
@@ -349,10 +349,15 @@ def _asks_version(node: ast.expr, *, older: bool = False) -> bool:
         if not isinstance(node.ops[0], (ast.Lt, ast.LtE) if older else (ast.Gt, ast.GtE)):
             return False
         node = node.left
-    elif older:
+    elif older or _compares_text(node):
         return False
     names = [inner.attr if isinstance(inner, ast.Attribute) else getattr(inner, "id", "") for inner in ast.walk(node)]
     return any(_VERSION.search(name) for name in names)
+
+
+def _compares_text(node: ast.expr) -> bool:
+    """``torch.__version__.startswith("2.0")``: neither side is the newer one."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "startswith"
 
 
 def _catches_missing(handler: ast.ExceptHandler) -> bool:

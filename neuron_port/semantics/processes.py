@@ -207,6 +207,16 @@ class Processes:
                         pending.append(self.function(node.func))
         return sorted(found, key=lambda call: (call.lineno, call.col_offset))
 
+    def needs_torchrun(self, launch: Launch) -> bool:
+        """Whether a launch makes no sense after the port: without torchrun there is no group to make."""
+        if launch.single or not self.alone(launch.call):
+            return False
+        return bool(self.inits_inside(launch)) or self.makes_own_group(launch)
+
+    def other_inits(self, launch: Launch) -> list[ast.Call]:
+        """The calls of ``init_process_group`` that may come while the group around a launch is there."""
+        return [call for call in self.module.calls_to(*_INIT) if not self.asks_first(call) and not self.alone(call)]
+
     def asks_first(self, init: ast.Call) -> bool:
         """Whether a call of ``init_process_group`` stands under a test that there is no group yet."""
         child: ast.AST = init
@@ -261,7 +271,11 @@ class Processes:
         calls = self._calls(function) if depth < _MAX_DEPTH else []
         answers = [self._grouped(call, depth + 1, launched=launched) for call in calls]
         if not launched:
-            answers += [self.joins(launch) for launch in self.launches if self.function(launch.function) is function]
+            answers += [
+                self.joins(launch)
+                for launch in self.launches
+                if self.function(launch.function) is function and not self.needs_torchrun(launch)
+            ]
         starts = any(function in ancestors(launch.call) for launch in self.launches)
         self._known[key] = all(answers) if answers else self._made_surely if launched or starts else self._certain
         return self._known[key]
@@ -279,7 +293,9 @@ class Processes:
     def _unconditional(self, node: ast.AST, depth: int) -> bool:
         child = node
         for around in ancestors(node):
-            if isinstance(around, (ast.If, ast.IfExp, ast.While, ast.For)) and not self._always(around, child):
+            if isinstance(around, ast.If) and self._makes(around, 0):
+                pass  # each of its branches makes one
+            elif isinstance(around, (ast.If, ast.IfExp, ast.While, ast.For)) and not self._always(around, child):
                 return False
             if isinstance(around, _FUNCTIONS):
                 calls = self._calls(around) if depth < _MAX_DEPTH else []

@@ -154,7 +154,28 @@ def test_portable_asks_for_the_backend() -> None:
             """,
             """\
             dist.init_process_group("gloo")
-            main(dist.get_rank())
+            main(int(os.environ.get("RANK", 0)))
+            """,
+        ),
+        (
+            """\
+            class Run:
+                def start(self):
+                    if torch_version == "2.0":
+                        dist.init_process_group("gloo", rank=0)
+                def go(self):
+                    xmp.spawn(self.work)
+            """,
+            """\
+            class Run:
+                def start(self):
+                    if torch_version == "2.0":
+                        if not dist.is_initialized():
+                            dist.init_process_group("gloo", rank=0)
+                def go(self):
+                    dist.init_process_group("neuron")
+                    self.work(dist.get_rank())
+                    dist.destroy_process_group()
             """,
         ),
         (

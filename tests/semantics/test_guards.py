@@ -112,6 +112,10 @@ def test_no_fallback() -> None:
     assert not Guards.fallback(*first_import(source, "torch.cuda.amp.autocast"))
     guards, call = marked("import torch\nif torch.__version__ >= '2.4':\n    here()")
     assert not guards.fallback(call)
+    guards, call = marked("import torch\nif torch.__version__.startswith('2.0'):\n    pass\nelse:\n    here()")
+    assert not guards.fallback(call)
+    guards, call = marked("if optimizer_step_done_at_least_once < 2:\n    here()")
+    assert not guards.fallback(call)
 
 
 def test_optional_import() -> None:

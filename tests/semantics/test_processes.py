@@ -208,6 +208,16 @@ def test_group_through_functions(source: str, expected: list[bool]) -> None:
             [False],
         ),
         (
+            'def f(i):\n    if not dist.is_torchelastic_launched():\n        dist.init_process_group("xla")\n    here()\n'
+            'if "RANK" in os.environ:\n    dist.init_process_group("xla")\n    f(0)\nelse:\n    xmp.spawn(f)',
+            [True],
+        ),
+        (
+            'def setup():\n    if a:\n        dist.init_process_group("xla")\n    else:\n'
+            '        dist.init_process_group("gloo")\ndef other():\n    here()',
+            [True],
+        ),
+        (
             'def main():\n    if "RANK" in os.environ:\n        dist.init_process_group("xla")\n        return f(0)\n'
             "    xmp.spawn(f)\ndef f(i):\n    here()\nmain()",
             [False],
