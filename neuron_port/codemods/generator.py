@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from neuron_port.codemods import lineage
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.device_spelling import device_string, held
 from neuron_port.edits.operations import Replace, SetString
@@ -17,6 +18,8 @@ from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.devices import like_device
 from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.scopes import BindingKind
+
+_XLA_DEVICES = frozenset({"torch_xla.device", "torch_xla.core.xla_model.xla_device"})
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -28,7 +31,12 @@ def inspect(site: Site) -> Iterator[Report]:
     if value is None:
         return
     literals = held(value)
-    if not any(device_string(literal) is not None for literal in literals):
+    code = None
+    if any(device_string(literal, "xla") is not None for literal in literals) or _is_xla_device(site, value):
+        if lineage.standing(site.context) is lineage.Standing.OPTIONAL:
+            return
+        code = "NP217"
+    elif not any(device_string(literal) is not None for literal in literals):
         name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
         if literals or not like_device(name):
             return
@@ -46,6 +54,7 @@ def inspect(site: Site) -> Iterator[Report]:
             "a generator on the device fills a device tensor: a CPU generator cannot, and whether a Neuron one can is unproven; "
             "draw on the CPU and move the result",
             node=call,
+            code=code,
             severity=Severity.WARNING,
             applicability=Applicability.MANUAL,
         )
@@ -55,10 +64,16 @@ def inspect(site: Site) -> Iterator[Report]:
     yield site.report(
         "random numbers are drawn by a generator on the device; use a CPU generator, which gives the same noise on every rank",
         node=call,
+        code=code,
         applicability=Applicability.SAFE if sure else Applicability.UNSAFE,
         operations=[operation],
         evidence="passed to a diffusers pipeline" if sure else None,
     )
+
+
+def _is_xla_device(site: Site, value: ast.expr) -> bool:
+    """``torch.Generator(xm.xla_device())``."""
+    return isinstance(value, ast.Call) and site.module.qualname(value.func) in _XLA_DEVICES
 
 
 def _uses(site: Site, call: ast.Call) -> list[ast.expr]:

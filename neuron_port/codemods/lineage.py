@@ -62,7 +62,7 @@ def _is_tried(context: Context, node: ast.AST) -> bool:
 
 
 def _gives_up(statement: ast.stmt) -> bool:
-    return isinstance(statement, (ast.Raise, ast.Expr))
+    return isinstance(statement, (ast.Raise, ast.Expr, ast.Assert))
 
 
 def _asked_for(context: Context, node: ast.AST) -> bool:

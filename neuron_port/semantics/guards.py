@@ -83,6 +83,8 @@ def exits(body: list[ast.stmt]) -> bool:
     last = body[-1] if body else None
     if isinstance(last, _ENDS):
         return True
+    if isinstance(last, ast.Assert) and isinstance(last.test, ast.Constant) and not last.test.value:
+        return True
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
         function = last.value.func
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
