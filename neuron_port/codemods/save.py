@@ -4,13 +4,11 @@
         in a program of one process     ->  torch.save({key: value.cpu() for key, value in model.state_dict().items()}, path)
         else                            ->  if torch.distributed.get_node_local_rank(fallback_rank=0) == 0:
                                                 torch.save({key: value.cpu() ...}, path)                        (unsafe)
-    xm.save(checkpoint, path)
-        in a program of one process     ->  torch.save(to_device(checkpoint, "cpu"), path)
-        else                            ->  save_on_cpu(checkpoint, path)                                       (unsafe)
+    xm.save(checkpoint, path)           ->  torch.save(to_device(checkpoint, "cpu"), path), under the same test
     save_pretrained(..., save_function=xm.save)     ->  save_pretrained(..., save_function=save_on_cpu)
 
-The inline form is for what surely is a flat table of tensors. Where a state dict is gathered from all processes (FSDP, tensor
-parallel layers), the helper computes it in each of them.
+The table of ``value.cpu()`` is for what surely is a flat state dict. The helper ``save_on_cpu`` is for everything else: saves in
+an expression or by many calls, choices made at run time, and state dicts that all processes gather (FSDP, tensor parallel layers).
 """
 
 from __future__ import annotations
@@ -20,15 +18,18 @@ from collections.abc import Iterator
 
 from neuron_port.codemods import process_spelling
 from neuron_port.codemods.argument_table import Called, spell_closest, value_of
-from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.base import Report, Site, Spelling
 from neuron_port.codemods.ranks import is_alias
 from neuron_port.edits.operations import GuardStatement, Operation, Rename, Replace
 from neuron_port.findings import Applicability
+from neuron_port.semantics.collectives import Collectives
 from neuron_port.semantics.guards import implied
 from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.processes import Parallel
 from neuron_port.semantics.scopes import BindingKind
 
+_FEW = 2
+_SAVE = "torch_xla.core.xla_model.save"
 _MASTER = "torch_xla.core.xla_model.is_master_ordinal"
 _NOT_MODULES = ("optim", "sched", "scaler", "ema", "loader", "sampler", "opt", "state")
 # Their state dicts are gathered from all processes.
@@ -45,7 +46,7 @@ _GATHERED = (
 def inspect(site: Site) -> Iterator[Report]:
     """Report a save."""
     if not is_alias(site) and site.form != "assign":
-        yield _flat(site) or _alone(site) or _by_helper(site)
+        yield _inline(site) or _by_helper(site)
 
 
 def _by_helper(site: Site) -> Report:
@@ -64,61 +65,65 @@ def _by_helper(site: Site) -> Report:
     )
 
 
-def _alone(site: Site) -> Report | None:
-    """The report for nested data in a program of one process, which always writes."""
-    call, helper = site.call, site.helper("to_device")
-    target = Called(call) if call is not None else None
-    save = spell_closest(site, "torch.save", site.node)
-    if target is None or target.hidden or helper is None or save is None:
-        return None
-    data, path = target.argument("data", 0), target.argument("file_or_path", 1)
-    if site.context.processes.parallel is not Parallel.SINGLE or data is None or path is None:
-        return None
-    if site.context.receivers.kind(value_of(data)).kind == "module":
-        return None
-    return site.report(
-        f"{site.row.message}; use torch.save with the tensors on the CPU",
-        operations=[
-            Replace(
-                call,
-                f'{save.text}({helper.text}({{data}}, "cpu"), {{path}})',
-                {"data": value_of(data), "path": value_of(path)},
-            ),
-            *helper.operations,
-            *save.operations,
-        ],
-        use=(site.binding, None) if site.binding else None,
-    )
-
-
-def _flat(site: Site) -> Report | None:
-    """The report for the state dict of one module, which needs no helper."""
+def _inline(site: Site) -> Report | None:
+    """The report for a save that torch.save does, in one process or under a test for the first one."""
     call = site.call
     target = Called(call) if call is not None else None
-    if target is None or target.hidden or not isinstance(call.parent, ast.Expr):
+    if target is None or target.hidden:
         return None
     data, path = target.argument("data", 0), target.argument("file_or_path", 1)
-    every, over_all = _flag(target, "master_only", 2, True), _flag(target, "global_master", 3, False)
-    if data is None or path is None or every is None or over_all is None or not _is_flat(site, value_of(data)):
+    if data is None or path is None:
         return None
-    save = spell_closest(site, "torch.save", call)
     single = site.context.processes.parallel is Parallel.SINGLE
-    first = process_spelling.rank(site, call) if over_all else process_spelling.local_rank(site, call)
-    if save is None or first is None or (not single and _gathered(site)):
+    first = None if single else _condition(site, target)
+    if not single and (first is None or not _stands_alone(site, call, asks=bool(first.text))):
         return None
-    text = f"{save.text}({{{{key: value.cpu() for key, value in {{data}}.items()}}}}, {{path}})"
+    save, moved = spell_closest(site, "torch.save", call), _moved(site, value_of(data))
+    if save is None or moved is None:
+        return None
     operations: list[Operation] = [
-        Replace(call, text, {"data": value_of(data), "path": value_of(path)}),
+        Replace(call, f"{save.text}({moved.text}, {{path}})", {"data": value_of(data), "path": value_of(path)}),
         *save.operations,
+        *moved.operations,
     ]
-    if not single and every and not _by_the_first(site, call, over_all=over_all):
-        operations += [GuardStatement(call.parent, f"{first.text} == 0"), *first.operations]
+    if first is not None and first.text:
+        operations += [GuardStatement(call.parent, first.text), *first.operations]
     return site.report(
         f"{site.row.message}; use torch.save with the tensors on the CPU{_remark(site)}",
         operations=operations,
         applicability=_level(site),
         use=(site.binding, None) if site.binding else None,
     )
+
+
+def _moved(site: Site, data: ast.expr) -> Spelling | None:
+    """Template for the data with its tensors on the CPU; ``None`` for a module, which moves as a whole."""
+    if _is_flat(site, data):
+        return Spelling("{{key: value.cpu() for key, value in {data}.items()}}")
+    helper = site.helper("to_device")
+    if helper is None or site.context.receivers.kind(data).kind == "module":
+        return None
+    return Spelling(f'{helper.text}({{data}}, "cpu")', helper.operations)
+
+
+def _condition(site: Site, target: Called) -> Spelling | None:
+    """The test for the process that writes, empty where every one does; ``None``: it is not known before the program runs."""
+    some, of_all = _flag(target, "master_only", 2, True), _flag(target, "global_master", 3, False)
+    if some is None or of_all is None:
+        return None
+    if not some or _by_the_first(site, target.call, over_all=of_all):
+        return Spelling("")
+    first = process_spelling.rank(site, target.call) if of_all else process_spelling.local_rank(site, target.call)
+    return Spelling(f"{first.text} == 0", first.operations) if first is not None else None
+
+
+def _stands_alone(site: Site, call: ast.Call, *, asks: bool) -> bool:
+    """Whether an ``if`` around the statement reads well, and the other processes need not compute the data."""
+    if not isinstance(call.parent, ast.Expr) or (asks and len(site.module.calls_to(_SAVE)) > _FEW):
+        return False
+    if any((binding.qualname or "").startswith(_GATHERED) for binding in site.module.found.imports):
+        return False
+    return not Collectives(site.module, site.context.processes).inside(call)
 
 
 def _by_the_first(site: Site, call: ast.Call, *, over_all: bool) -> bool:
@@ -160,10 +165,6 @@ def _is_flat(site: Site, data: ast.expr) -> bool:
     if any(word in name for word in _NOT_MODULES) or "get_extra_state" in site.module.found.functions:
         return False
     return site.context.receivers.kind(receiver).kind == "module" or "model" in name or "net" in name
-
-
-def _gathered(site: Site) -> bool:
-    return any((binding.qualname or "").startswith(_GATHERED) for binding in site.module.found.imports)
 
 
 def _level(site: Site) -> Applicability:
