@@ -28,6 +28,11 @@ class Filling:
     strength: Level
 
 
+def names(template: str) -> list[str]:
+    """Return the names of the holes of a template, each once."""
+    return list(dict.fromkeys(match[1] for match in _PARTS.finditer(template) if match[1] is not None))
+
+
 def expression(template: str, fillings: Mapping[str, Filling], newline: str) -> str:
     """Return the template of an expression with its holes filled.
 
