@@ -19,7 +19,7 @@ from neuron_port.edits.operations import InsertStatement, Operation
 from neuron_port.semantics.iteration import Loop
 from neuron_port.semantics.module import enclosing_class, enclosing_function, scope_at
 
-_WIDTH = 100
+_WIDTH = 120
 # What only tensors have, or take as the other operand.
 _TENSOR_PARTS = frozenset(
     "size shape view view_as reshape dim ndim item numel float half bfloat16 long int bool cpu numpy detach requires_grad "
@@ -48,7 +48,7 @@ def move(site: Site, loop: Loop, device: ast.expr) -> list[Operation] | None:
     if all(_is_tensor(site, loop, name.id) for name in wanted) and (flat or len(wanted) == 1):
         left = ", ".join(name.id for name in wanted)
         text = f"{left} = {', '.join(f'{name.id}.to({spelling.text})' for name in wanted)}"
-        if len(text) <= _WIDTH:
+        if loop.node.body[0].col_offset + len(text) <= _WIDTH:
             return _inserted(loop, text, spelling)
     helper = site.helper("to_device")
     if helper is None:
@@ -136,6 +136,7 @@ def _is_tensor(site: Site, loop: Loop, name: str) -> bool:
         elif isinstance(parent, ast.Subscript) and parent.value is node:
             if isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, str):
                 return False
+            found |= isinstance(parent.slice, ast.Tuple)
         elif _takes_apart(parent, node):
             return False
         else:

@@ -61,6 +61,7 @@ def test_what_a_loop_takes(target: str, reads: str, move: str) -> None:
         ("torch.stack([x, x]), x.size(0)", "x = x.to(device)"),
         ("F.relu(x)", "x = to_device(x, device)"),
         ("pred.eq(x)", "x = x.to(device)"),
+        ("f(x[:, :-1])", "x = x.to(device)"),
         ("self.model(x)", "x = x.to(device)"),
         ("x['ids']", "x = to_device(x, device)"),
         ("model(x['ids'])", "x = to_device(x, device)"),
