@@ -242,3 +242,43 @@ def test_an_if_that_asks_something_else_keeps_its_test() -> None:
         """,
         level="safe",
     )
+
+
+def test_one_import_of_torch_takes_the_place_of_several_in_a_function() -> None:
+    assert_ported(
+        """
+        def run(x):
+            import torch_xla.core.xla_model as xm
+            import torch_xla as xla
+
+            xm.wait_device_ops()
+            return x.to(xm.xla_device()), xla.device_count()
+        """,
+        """
+        def run(x):
+            import torch
+
+            torch.accelerator.synchronize()
+            return x.to(torch.device("neuron")), torch.accelerator.device_count()
+        """,
+    )
+
+
+def test_a_definition_imports_torch_at_the_top() -> None:
+    after = ported(
+        """
+        def run(data):
+            import torch_xla.core.xla_model as xm
+
+            xm.wait_device_ops()
+            return xm._maybe_convert_to_cpu(data)
+        """
+    )
+    lines = after.splitlines()
+    assert "import torch" in lines
+    assert lines[-4:] == [
+        "",
+        "def run(data):",
+        "    torch.accelerator.synchronize()",
+        '    return to_device(data, "cpu")',
+    ]

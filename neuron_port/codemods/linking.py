@@ -22,6 +22,7 @@ from neuron_port.edits.operations import (
     Rename,
     Replace,
     ReplaceStatement,
+    RequireDefinition,
     RequireImport,
     RetargetImport,
     UnwrapIf,
@@ -238,13 +239,26 @@ def _link_import(context: Context, report: Report, binding: Binding, reports: li
 
 def _import_in_place(report: Report, binding: Binding, reports: list[Report]) -> None:
     """An import inside a function is replaced where it stands: importing torch may be put off on purpose."""
-    names = {id(node) for node in _names_below(binding)}
-    users = [other for other in reports if id(_root(other.origin)) in names] if binding.scope.parent is not None else []
     needed = RequireImport("torch")
-    if len(binding.statement.names) == 1 and any(needed in other.operations for other in users):
+    if binding.scope.parent is None or len(binding.statement.names) != 1:
+        return
+    if any(isinstance(operation, RequireDefinition) for other in reports for operation in other.operations):
+        return  # a definition needs torch at the top
+    names = {id(node) for node in _names_below(binding)}
+    users = [other for other in reports if id(_root(other.origin)) in names and needed in other.operations]
+    if not users:
+        return
+    if not any(_imports_torch(other, binding) for other in reports):
         report.operations = (ReplaceStatement(binding.statement, "import torch"),)
-        for other in users:
-            other.operations = tuple(operation for operation in other.operations if operation != needed)
+    for other in users:
+        other.operations = tuple(operation for operation in other.operations if operation != needed)
+
+
+def _imports_torch(report: Report, beside: Binding) -> bool:
+    """Whether an import of the same scope is replaced by one of torch."""
+    if report.imported is None or report.imported.scope is not beside.scope:
+        return False
+    return any(isinstance(each, ReplaceStatement) and each.template == "import torch" for each in report.operations)
 
 
 def _names_below(binding: Binding) -> list[ast.Name]:

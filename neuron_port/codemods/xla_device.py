@@ -29,6 +29,9 @@ def inspect(site: Site) -> Iterator[Report]:
         yield _list(site)
         return
     call = site.call
+    if site.row.options.get("name"):
+        yield _name(site, call)
+        return
     index = _index(call) if call is not None else None
     if index is None or (isinstance(index, ast.Constant) and index.value is None):
         yield from by_table(site)
@@ -49,6 +52,15 @@ def inspect(site: Site) -> Iterator[Report]:
             node=call,
             applicability=Applicability.MANUAL,
         )
+
+
+def _name(site: Site, call: ast.Call | None) -> Report:
+    """A call that gives the device's name."""
+    device = site.device(text=True, or_cpu=site.context.portable)
+    if call is None or call.args or call.keywords or device is None:
+        return site.report(applicability=Applicability.MANUAL)
+    operations = [Replace(call, device.text), *device.operations]
+    return site.report(node=call, operations=operations, applicability=Applicability.SAFE)
 
 
 def _index(call: ast.Call) -> ast.expr | None:

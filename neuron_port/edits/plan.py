@@ -57,6 +57,9 @@ class _Changes:
         return self.removed or self.template is not None or self.guard is not None or self.imports is not None
 
 
+_APART = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+
+
 class Plan:
     """The operations of a file, sorted by what they change.
 
@@ -81,6 +84,7 @@ class Plan:
                 self._definitions.append(operation)
             else:
                 self._record(operation)
+        self._written = [places.statement(anchor(each)) for each in expressions]
         staying = [each for each in expressions if not self._gone(places.statement(anchor(each)))]
         self._expressions = Expressions(staying, places)
 
@@ -174,6 +178,9 @@ class Plan:
             return
         changes = {key: change.imports for key, change in self._changes.items() if change.imports}
         texts = requirements.missing(self._required, self._places.tree, changes)
+        if definitions.missing(self._definitions, self._places) and self._late_import() is None:
+            known = {f"import {module}" for module in self._late_modules()} - {*texts}
+            texts = sorted(known) + texts  # bound only behind the place of the definitions
         if not texts:
             return
         anchor = requirements.last_leading_import(self._places.tree)
@@ -190,7 +197,7 @@ class Plan:
         texts = definitions.missing(self._definitions, self._places)
         if not texts:
             return
-        anchor = requirements.last_leading_import(self._places.tree)
+        anchor = self._late_import() or requirements.last_leading_import(self._places.tree)
         if anchor is not None:
             line = self._places.logical_line(anchor)
             change = self._changes.get(id(self._places.tree.body[line.last]))
@@ -199,6 +206,36 @@ class Plan:
                 change.definitions_behind += texts
                 return
         self._pending.append(definitions.insertion(texts, anchor, self._places))
+
+    def _late_modules(self) -> set[str]:
+        """The modules that the file wants and only imports behind its leading imports."""
+        tree = self._places.tree
+        start = self._behind_leading()
+        wanted = {each.module for each in self._required if each.name is None}
+        return wanted & requirements.bound_by(tree.body[start:]) - requirements.bound_by(tree.body[:start])
+
+    def _late_import(self) -> ast.stmt | None:
+        """Return the import behind the leading ones from which on all of these modules are there.
+
+        ``None`` where something in front of it is rewritten at module level: it may use the definitions.
+        """
+        needed = self._late_modules()
+        changed = {id(statement) for statement in self._written} | set(self._changes)
+        found = None
+        for statement in self._places.tree.body[self._behind_leading() :] if needed else ():
+            if found is not None and not isinstance(statement, (ast.Import, ast.ImportFrom)):
+                break
+            needed -= requirements.bound_by([statement])
+            if not needed:
+                found = statement  # and the imports that follow it
+            elif not isinstance(statement, _APART) and changed & {id(inner) for inner in ast.walk(statement)}:
+                break
+        return found
+
+    def _behind_leading(self) -> int:
+        tree = self._places.tree
+        leading = requirements.last_leading_import(tree)
+        return tree.body.index(leading) + 1 if leading is not None else 0
 
     def _in_block(self, change: _Changes) -> bool:
         """Say whether what is inserted around a statement has to be written with the lines of its block."""

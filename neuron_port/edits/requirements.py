@@ -34,6 +34,12 @@ def last_leading_import(tree: ast.Module) -> ast.stmt | None:
     return found
 
 
+def bound_by(statements: Iterable[ast.stmt]) -> set[str]:
+    """Return the modules that plain imports among these statements bind under their own names."""
+    aliases = (alias for each in statements if isinstance(each, ast.Import) for alias in each.names)
+    return {alias.name.partition(".")[0] for alias in aliases if alias.asname is None}
+
+
 def insertion(texts: list[str], tree: ast.Module, places: Places) -> Splice:
     """Return the splice that adds import statements, behind the last leading import or in front of the code."""
     lines = places.lines

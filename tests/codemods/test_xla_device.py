@@ -133,3 +133,9 @@ def test_what_a_person_decides(line: str) -> None:
 def test_len_of_ones_own_is_no_count() -> None:
     after = ported(f"{HEAD}\ndef len(x):\n    return x\n\nn = len(torch_xla.devices())\n")
     assert after.splitlines()[-1].startswith("n = len([torch.device")
+
+
+def test_the_name_of_the_default_device() -> None:
+    line = "d = torch.device(torch_xla._XLAC._xla_get_default_device())"
+    assert port(HEAD, line, "safe") == 'd = torch.device("neuron")'
+    assert found(HEAD, "torch_xla._XLAC._xla_set_default_device(d)", "NP210") == ["warning unsafe"]

@@ -114,6 +114,16 @@ def define(*others):
 
 
 DEFINED = [
+    (
+        "import a\n\nX = 1\nimport torch\n\nb()\n",
+        lambda code: [DEFINITION, RequireImport("torch")],
+        f"import a\n\nX = 1\nimport torch\n\n\n{CODE}\n\nb()\n",
+    ),
+    (
+        "import a\n\nx()\nimport torch\n\nb()\n",
+        lambda code: [DEFINITION, RequireImport("torch"), Rename(code.expr("x"), "helper")],
+        f"import a\nimport torch\n\n\n{CODE}\n\nhelper()\nimport torch\n\nb()\n",
+    ),
     ("import a\n\n\nb()\n", define(), f"import a\n\n\n{CODE}\n\nb()\n"),
     ("import a\n\nb()\n", define(), f"import a\n\n\n{CODE}\n\nb()\n"),
     ("import a\nb()\n", define(), f"import a\n\n\n{CODE}\n\nb()\n"),
