@@ -43,6 +43,11 @@ def test_every_kind_of_program_is_there() -> None:
         "notebook-cells",
         "ppo",
         "speech-ctc",
+        "xla-launch-newapi",
+        "xla-mlp-single",
+        "xla-spawn",
+        "xla-torchrun-ddp",
+        "xla-zero1",
     ]
 
 
