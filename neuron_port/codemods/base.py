@@ -216,7 +216,8 @@ class Site:
 
     def helper(self, name: str) -> Spelling | None:
         """The definition of ``codemods/helpers`` called ``name``; ``None`` when the name is taken in this module."""
-        operations = available(self.module, name)
+        replaced = self.binding.qualname if self.binding is not None else None
+        operations = available(self.module, name, replaced)
         return None if operations is None else Spelling(name, operations)
 
     def device(self, *, text: bool, node: ast.AST | None = None, or_cpu: bool = False) -> Spelling | None:

@@ -54,14 +54,21 @@ def definition(name: str) -> Definition:
     return Definition(code, shape, tuple(modules), tuple(needs))
 
 
-def available(module: Module, name: str) -> tuple[Operation, ...] | None:
-    """What makes ``name`` callable in a module; ``None`` when it, or a name that it needs, means something else there."""
+def available(module: Module, name: str, replaced: str | None = None) -> tuple[Operation, ...] | None:
+    """What makes ``name`` callable in a module; ``None`` when it, or a name that it needs, means something else there.
+
+    The definition may take the place of an import of the qualified name ``replaced``.
+    """
     found = definition(name)
-    if any(scope is not module.scope and name in scope.bindings for scope in module.found.scopes):
-        return None  # a local variable would hide it
-    for binding in module.scope.bindings.get(name, ()):
-        if not isinstance(binding.node, (ast.FunctionDef, ast.ClassDef)) or ast.unparse(binding.node) != found.shape:
-            return None
+    for scope in module.found.scopes:
+        for binding in scope.bindings.get(name, ()):
+            if replaced is not None and binding.qualname == replaced:
+                continue  # the import goes
+            if scope is not module.scope:
+                return None  # a local variable would hide it
+            is_definition = isinstance(binding.node, (ast.FunctionDef, ast.ClassDef))
+            if not is_definition or ast.unparse(binding.node) != found.shape:
+                return None
     operations: list[Operation] = [found.code]
     for needed in found.modules:
         if not _is_free(module, needed):

@@ -212,15 +212,14 @@ def _link_import(context: Context, report: Report, binding: Binding, reports: li
     if not references:
         return
     if open_uses or len(targets) > 1:
-        if targets:
-            where = (
-                f"another use of {binding.name}, on line {open_uses[0].lineno}, is not"
-                if open_uses
-                else "its uses want different names"
-            )
-            for other in users:
-                if other.use[1] is not None and other.applicability > Applicability.MANUAL:
-                    other.leave(f"not ported because {where}")
+        where = (
+            f"another use of {binding.name}, on line {open_uses[0].lineno}, is not"
+            if open_uses
+            else "its uses want different names"
+        )
+        for other in users:
+            if other.applicability > Applicability.MANUAL and (other.use[1] or _defines(other, binding.name)):
+                other.leave(f"not ported because {where}")
         return
     levels = [other.applicability for other in users] + [gone[id(node)] for node in references if id(node) in gone]
     report.applicability = min(levels, default=Applicability.MANUAL)
@@ -235,6 +234,11 @@ def _link_import(context: Context, report: Report, binding: Binding, reports: li
     else:
         report.operations = (RemoveImport(binding.statement, binding.node),)
         _import_in_place(report, binding, reports)
+
+
+def _defines(report: Report, name: str) -> bool:
+    """Whether a definition that the report needs takes the place of what is imported under its name."""
+    return any(isinstance(each, RequireDefinition) and each.name == name for each in report.operations)
 
 
 def _import_in_place(report: Report, binding: Binding, reports: list[Report]) -> None:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
-from neuron_port.edits.operations import InsertComment, Operation, RemoveStatement
+from neuron_port.edits.operations import (
+    GuardStatement,
+    InsertComment,
+    Operation,
+    RemoveImport,
+    RemoveStatement,
+)
 
 _QUESTIONS = frozenset(
     "is_available device_count hasattr is_bf16_supported is_xla_tensor is_master_ordinal get_ordinal get_local_ordinal "
@@ -21,6 +27,7 @@ def tidy(groups: Sequence[Sequence[Operation]]) -> list[Operation]:
     """
     operations = [operation for group in groups for operation in group]
     removed = {id(operation.node): operation.node for operation in operations if isinstance(operation, RemoveStatement)}
+    imports = _imports_that_go(operations)
     grown = True
     while grown:
         grown = False
@@ -29,7 +36,7 @@ def tidy(groups: Sequence[Sequence[Operation]]) -> list[Operation]:
             if (
                 isinstance(parent, ast.If)
                 and id(parent) not in removed
-                and all(id(statement) in removed for statement in (*parent.body, *parent.orelse))
+                and all(id(each) in removed or id(each) in imports for each in (*parent.body, *parent.orelse))
                 and _only_looks(parent.test)
                 and not _is_elif(parent)
             ):
@@ -39,12 +46,25 @@ def tidy(groups: Sequence[Sequence[Operation]]) -> list[Operation]:
     kept: list[Operation] = []
     for group in groups:
         # Comments are handed on.
-        staying = [each for each in group if id(_anchor(each)) not in inside or isinstance(each, InsertComment)]
+        staying = [each for each in group if isinstance(each, InsertComment) or not _goes(each, inside, removed)]
         if len(staying) < len(group) and not any(_anchor(each) is not None for each in staying):
             continue
         kept += [each for each in staying if not isinstance(each, RemoveStatement)]
     kept += [RemoveStatement(node) for node in removed.values() if id(node) not in inside]
     return kept
+
+
+def _imports_that_go(operations: Sequence[Operation]) -> set[int]:
+    """Import statements that lose all their names."""
+    aliases = {id(each.alias) for each in operations if isinstance(each, RemoveImport)}
+    statements = (each.statement for each in operations if isinstance(each, RemoveImport))
+    return {id(statement) for statement in statements if all(id(alias) in aliases for alias in statement.names)}
+
+
+def _goes(operation: Operation, inside: Container[int], removed: Container[int]) -> bool:
+    """Whether the place of an operation is part of a removed statement, or is one that was to come under an ``if``."""
+    place = id(_anchor(operation))
+    return place in inside or (isinstance(operation, GuardStatement) and place in removed)
 
 
 def _anchor(operation: Operation) -> ast.AST | None:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from neuron_port.edits.blocks import file_unit
+from neuron_port.edits.imports import ImportChanges
 from neuron_port.edits.lines import NEWLINE
 from neuron_port.edits.operations import RequireDefinition
 from neuron_port.edits.places import Places
+from neuron_port.edits.requirements import above_comments
 from neuron_port.edits.splices import Splice
 
 _LEVELS = re.compile(r"(?m)^(?: {4})+")
 
 
-def missing(definitions: Iterable[RequireDefinition], places: Places) -> list[str]:
-    """Return what has to be written, two blank lines in front of each definition, in the order of the names."""
+def missing(
+    definitions: Iterable[RequireDefinition], places: Places, changes: Mapping[int, ImportChanges]
+) -> list[str]:
+    """Return what has to be written after ``changes`` of imports, by the identity of their statement.
+
+    Two blank lines are in front of each definition; they are in the order of the names.
+    """
     wanted = {each.name: each.code for each in definitions}
-    bound = {name for statement in places.tree.body for name in _names(statement)}
+    bound = {name for statement in places.tree.body for name in _names(statement, changes)}
     step, newline = file_unit(places), places.lines.newline
 
     def laid_out(code: str) -> str:
@@ -28,16 +35,19 @@ def missing(definitions: Iterable[RequireDefinition], places: Places) -> list[st
     return [laid_out(wanted[name]) for name in sorted(wanted.keys() - bound)]
 
 
-def insertion(texts: list[str], anchor: ast.stmt | None, places: Places) -> Splice:
-    """Return the splice that writes the definitions behind the leading imports, or in front of the code."""
+def insertion(texts: list[str], anchor: ast.stmt | None, places: Places, *, below_imports: bool) -> Splice:
+    """Return the splice that writes the definitions behind the leading imports, or in front of the code.
+
+    Say with ``below_imports`` that imports have just been written there.
+    """
     lines = places.lines
     newline, text = lines.newline, lines.text
     body = places.tree.body
     if anchor is None and body and ast.get_docstring(places.tree, clean=False) is not None:
         anchor = body[0]
     if anchor is None:
-        start = places.logical_line(body[0]).begin if body else len(text)
-        code = (newline * 3).join(part.lstrip("\r\n") for part in texts)
+        start = above_comments(places) if body else len(text)
+        code = newline * below_imports + (newline * 3).join(part.lstrip("\r\n") for part in texts)
         return Splice(start, start, code + newline * 3)
     stop = places.logical_line(anchor).stop
     code = newline.join(texts)
@@ -55,8 +65,10 @@ def missing_gap(stop: int, places: Places) -> int:
     return max(0, 2 - blank) if stop < len(lines.text) else 0
 
 
-def _names(statement: ast.stmt) -> Iterable[str]:
+def _names(statement: ast.stmt, changes: Mapping[int, ImportChanges]) -> Iterable[str]:
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield statement.name
     elif isinstance(statement, (ast.Import, ast.ImportFrom)):
-        yield from (alias.asname or alias.name.partition(".")[0] for alias in statement.names)
+        gone = changes[id(statement)].removed if id(statement) in changes else ()
+        staying = (alias for alias in statement.names if id(alias) not in gone)
+        yield from (alias.asname or alias.name.partition(".")[0] for alias in staying)

@@ -74,6 +74,7 @@ class Plan:
         self._changes: dict[int, _Changes] = {}
         self._required: list[RequireImport] = []
         self._definitions: list[RequireDefinition] = []
+        self._imports_inserted = False
         expressions: list[ExpressionOperation] = []
         for operation in {_identity(operation): operation for operation in operations}.values():
             if isinstance(operation, ExpressionOperation):
@@ -176,9 +177,9 @@ class Plan:
     def _require_imports(self) -> None:
         if not self._required:
             return
-        changes = {key: change.imports for key, change in self._changes.items() if change.imports}
+        changes = self._import_changes()
         texts = requirements.missing(self._required, self._places.tree, changes)
-        if definitions.missing(self._definitions, self._places) and self._late_import() is None:
+        if definitions.missing(self._definitions, self._places, changes) and self._late_import() is None:
             known = {f"import {module}" for module in self._late_modules()} - {*texts}
             texts = sorted(known) + texts  # bound only behind the place of the definitions
         if not texts:
@@ -192,9 +193,13 @@ class Plan:
                 self._changes.setdefault(id(last), _Changes(last)).imports_behind += texts
                 return
         self._pending.append(requirements.insertion(texts, self._places.tree, self._places))
+        self._imports_inserted = True
+
+    def _import_changes(self) -> dict[int, ImportChanges]:
+        return {key: change.imports for key, change in self._changes.items() if change.imports}
 
     def _require_definitions(self) -> None:
-        texts = definitions.missing(self._definitions, self._places)
+        texts = definitions.missing(self._definitions, self._places, self._import_changes())
         if not texts:
             return
         anchor = self._late_import() or requirements.last_leading_import(self._places.tree)
@@ -205,7 +210,7 @@ class Plan:
                 texts[-1] += self._lines.newline * definitions.missing_gap(line.stop, self._places)
                 change.definitions_behind += texts
                 return
-        self._pending.append(definitions.insertion(texts, anchor, self._places))
+        self._pending.append(definitions.insertion(texts, anchor, self._places, below_imports=self._imports_inserted))
 
     def _late_modules(self) -> set[str]:
         """The modules that the file wants and only imports behind its leading imports."""

@@ -49,7 +49,7 @@ def insertion(texts: list[str], tree: ast.Module, places: Places) -> Splice:
     if anchor is None and tree.body and _docstring(tree.body[0]):
         anchor = tree.body[0]
     if anchor is None and tree.body:
-        start = _above_comments(places)
+        start = above_comments(places)
         return Splice(start, start, f"{code}{newline}{newline}")
     stop = places.logical_line(anchor).stop if anchor else len(lines.text)
     open_end = stop > 0 and lines.text[stop - 1] not in "\r\n"
@@ -135,7 +135,7 @@ def _of_settings(value: ast.expr) -> bool:
     return bool(names) and {*names} <= {"os", "sys", "warnings"}
 
 
-def _above_comments(places: Places) -> int:
+def above_comments(places: Places) -> int:
     """Return where the first statement begins, with the comments directly above it but not the file's own."""
     lines = places.lines
     start = top = places.logical_line(places.tree.body[0]).begin

@@ -323,6 +323,14 @@ def test_samples(before: str, after: str) -> None:
     assert ported(f"import torch_xla.utils.utils as xu\n\n{before}\n", "safe") == f"{after}\n"
 
 
+@pytest.mark.parametrize("step", ["next(a)", "next(self.b, None)", "a.next()"])
+def test_samples_that_are_taken_one_by_one(step: str) -> None:
+    name = "self.b" if "self" in step else "a"
+    source = f"import torch_xla.utils.utils as xu\n\n{name} = xu.SampleGenerator(x, n)\ny = {step}\n"
+    assert [item.location.row for item in check(source) if item.code == "NP258"] == [3]
+    assert ported(source) == source
+
+
 def test_samples_without_a_count() -> None:
     source = "import torch_xla.utils.utils as xu\n\na = xu.SampleGenerator(x)\nb = xu.SampleGenerator\n"
     assert [item.location.row for item in check(source) if item.code == "NP258"] == [3, 4]

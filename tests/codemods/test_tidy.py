@@ -63,3 +63,42 @@ def test_both_branches_of_a_setting() -> None:
 def test_an_emptied_elif_keeps_the_chain() -> None:
     source = f"if a:\n    y = 1\nelif b:\n    {SEED}\n"
     assert ported(HEAD + source, "safe") == HEAD + textwrap.dedent("if a:\n    y = 1\nelif b:\n    pass\n")
+
+
+def test_a_branch_that_also_imported_goes() -> None:
+    assert_ported(
+        """
+        def main(flags):
+            if flags.profile:
+                import torch_xla.debug.profiler as xp, logging
+                xp.start_server(1)
+            if flags.profile:
+                import torch_xla.debug.profiler as xp
+                xp.start_server(1)
+            return flags
+        """,
+        """
+        def main(flags):
+            if flags.profile:
+                import logging
+            return flags
+        """,
+    )
+
+
+def test_a_print_of_the_master_goes_with_what_it_prints() -> None:
+    assert_ported(
+        """
+        import logging
+        import torch_xla.core.xla_model as xm
+        import torch_xla.debug.metrics as met
+
+        xm.master_print(met.metrics_report())
+        logging.info("done")
+        """,
+        """
+        import logging
+
+        logging.info("done")
+        """,
+    )

@@ -38,9 +38,9 @@ def test_rewritten(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [
-        ("print(met.metrics_report())", "NP260", "torch_neuronx.get_dynamo_metrics()"),
+        ("log(met.metrics_report())", "NP260", "torch_neuronx.get_dynamo_metrics()"),
         ('met.counter_value("aten::nonzero")', "NP260", "get_fallback_ops()"),
-        ("xp.start_server(9012)", "NP261", "ProfilerActivity.PrivateUse1"),
+        ("keep(xp.start_server(9012))", "NP261", "ProfilerActivity.PrivateUse1"),
         ('xp.trace_detached("localhost:9012", d)', "NP261", "torch.profiler.profile"),
         ("torch.ops.xla.flash_attention(q, k, v)", "NP272", "scale=1.0"),
         ("torch.ops.neuron.forward(x)", "NP280", "torch_neuronx.nki_op"),

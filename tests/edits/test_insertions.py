@@ -131,6 +131,13 @@ DEFINED = [
     ("import a  # c\n\n\nb()\n", define(), f"import a  # c\n\n\n{CODE}\n\nb()\n"),
     ('"""Doc."""\nb()\n', define(), f'"""Doc."""\n\n\n{CODE}\n\nb()\n'),
     ("b()\n", define(), f"{CODE}\n\nb()\n"),
+    ("\n# what b is\nb()\n", define(), f"\n{CODE}\n\n# what b is\nb()\n"),
+    ("\nb()\n", define(lambda code: RequireImport("torch")), f"\nimport torch\n\n\n{CODE}\n\nb()\n"),
+    (
+        "import a\nfrom m import helper\n\n\nhelper()\n",
+        define(lambda code: RemoveImport(code.stmt("from m"), code.alias("helper"))),
+        f"import a\n\n\n{CODE}\n\nhelper()\n",
+    ),
     ("def helper(y): ...\nb()\n", define(), "def helper(y): ...\nb()\n"),
     ("from m import helper\nb()\n", define(), "from m import helper\nb()\n"),
     (

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
+import time
+import types
 from collections import OrderedDict, UserDict, namedtuple
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +18,19 @@ torch = pytest.importorskip("torch")
 from neuron_port.codemods.helpers.all_gathered import all_gathered  # noqa: E402
 from neuron_port.codemods.helpers.all_reduced import all_reduced  # noqa: E402
 from neuron_port.codemods.helpers.average_gradients import average_gradients  # noqa: E402
+from neuron_port.codemods.helpers.check_env_flag import check_env_flag  # noqa: E402
 from neuron_port.codemods.helpers.DeviceLoader import DeviceLoader  # noqa: E402
+from neuron_port.codemods.helpers.get_free_tcp_ports import get_free_tcp_ports  # noqa: E402
+from neuron_port.codemods.helpers.get_summary_writer import get_summary_writer  # noqa: E402
 from neuron_port.codemods.helpers.HostModel import HostModel  # noqa: E402
 from neuron_port.codemods.helpers.joined import joined  # noqa: E402
 from neuron_port.codemods.helpers.mesh_reduce import mesh_reduce  # noqa: E402
+from neuron_port.codemods.helpers.print_test_update import print_test_update  # noqa: E402
+from neuron_port.codemods.helpers.print_training_update import print_training_update  # noqa: E402
+from neuron_port.codemods.helpers.RateTracker import RateTracker  # noqa: E402
 from neuron_port.codemods.helpers.reduce_scattered import reduce_scattered  # noqa: E402
 from neuron_port.codemods.helpers.to_device import to_device  # noqa: E402
+from neuron_port.codemods.helpers.write_to_summary import write_to_summary  # noqa: E402
 
 Pair = namedtuple("Pair", "x y")
 ONE = torch.ones(2)
@@ -91,6 +103,100 @@ def test_a_device_loader_is_as_long_as_its_loader_and_starts_again() -> None:
             (2, "meta", "meta"),
             (1, "meta", "meta"),
         ]
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, which stands still until a test sets it."""
+    now = [100.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    return now
+
+
+def test_rates_are_smoothed(clock: list[float]) -> None:
+    tracker = RateTracker()
+    assert (tracker.rate(), tracker.global_rate()) == (0.0, 0.0)
+    tracker.add(10)
+    tracker.add(10)
+    clock[0] = 102.0
+    assert tracker.global_rate() == 10.0
+    assert tracker.rate() == 10.0
+    assert tracker.rate() == 0.0  # no time has passed
+    tracker.add(40)
+    clock[0] = 104.0
+    assert tracker.rate() == pytest.approx(0.6 * 20 + 0.4 * 10)
+    assert tracker.global_rate() == 15.0
+    clock[0] = 105.0
+    assert tracker.rate() == pytest.approx(0.4 * 16)
+
+
+def test_rates_wait_for_the_device(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = []
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda: waited.append(clock[0]))
+    tracker = RateTracker(smooth_factor=0.0)
+    tracker.add(1)
+    assert waited == []
+    clock[0] = 104.0
+    assert (tracker.rate(), tracker.global_rate()) == (0.25, 0.25)
+    assert waited == [104.0, 104.0]
+
+
+class Writer:
+    """Keeps the scalars that it is given."""
+
+    def __init__(self, log_dir: str = "") -> None:
+        self.log_dir, self.scalars = log_dir, []
+
+    def add_scalar(self, name: str, value: float, step: int | None = None) -> None:
+        self.scalars.append((name, value, step))
+
+
+def test_lines_about_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = Writer()
+    print_training_update("neuron", 3, torch.tensor(0.5), 1.0, 2.345, epoch=0, summary_writer=writer)
+    monkeypatch.setenv("RANK", "2")
+    print_training_update("neuron", 3, 0.5, 1, 2)
+    print_test_update("neuron", 97.125, 1, 7)
+    print_test_update("neuron", None)
+    lines = [re.sub(r"\d\d:\d\d:\d\d", "now", line) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        "| Training Device=neuron/0 Epoch=0 Step=3 Loss=0.50000 Rate=1.00 GlobalRate=2.35 Time=now",
+        "| Training Device=neuron/2 Step=3 Loss=0.50000 Rate=1.00 GlobalRate=2.00 Time=now",
+        "| Test Device=neuron/2 Step=7 Epoch=1 Accuracy=97.12 Time=now",
+        "| Test Device=neuron/2 Time=now",
+    ]
+    assert writer.scalars == [("examples/sec", 1.0, None), ("average_examples/sec", 2.345, None)]
+
+
+def test_summary_writers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert get_summary_writer(None) is get_summary_writer("") is None
+    write_to_summary(None, 1, {"a": 2})
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", types.SimpleNamespace(SummaryWriter=Writer))
+    writer = get_summary_writer("logs")
+    write_to_summary(writer, 4, dict_to_write={"a": 2, "b": 0.5})
+    write_to_summary(writer, 5)
+    assert writer.log_dir == "logs"
+    assert [name for name, _, _ in writer.scalars] == ["TensorboardStartTimestamp", "a", "b"]
+    assert writer.scalars[1:] == [("a", 2, 4), ("b", 0.5, 4)]
+
+
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [("true", True), ("1", True), ("12", True), ("0", False), ("True", False), ("", False), ("-1", False)],
+)
+def test_flags_of_the_environment(value: str, answer: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_FLAG", value)
+    assert check_env_flag("SOME_FLAG") is answer
+    monkeypatch.delenv("SOME_FLAG")
+    assert check_env_flag("SOME_FLAG", value) is answer
+    assert "SOME_FLAG" not in os.environ
+
+
+def test_free_ports() -> None:
+    (port,) = get_free_tcp_ports()
+    assert 0 < port < 65536
+    assert len(get_free_tcp_ports(3)) == 3
 
 
 def test_alone_they_need_no_group() -> None:
