@@ -5,6 +5,7 @@
     parallel_state.get_tensor_model_parallel_rank()     ->  mesh["tp"].get_local_rank()
     parallel_state.get_data_parallel_group()            ->  mesh["dp"].get_group()
     parallel_state.get_pipeline_model_parallel_size()   ->  1        where the mesh has no such dimension
+    if parallel_state.get_pipeline_model_parallel_size() > 1: ...    ->  (removed)       there
     parallel_state.model_parallel_is_initialized()      ->  mesh is not None
         ->  torch.distributed.is_initialized()               in a file that makes no mesh
 
@@ -14,10 +15,13 @@ All of it is unsafe: the ranks of a group are numbered in order, and the launch 
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import source, spell_closest
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.head_counts import undivided
+from neuron_port.codemods.known_value import settled
 from neuron_port.codemods.mesh import ASKS, MAKERS, Made, Mesh, is_shared, mesh_at
 from neuron_port.codemods.name_table import removable
 from neuron_port.edits.operations import (
@@ -32,9 +36,17 @@ from neuron_port.findings import Applicability
 from neuron_port.semantics.module import enclosing_function
 
 _WIDTH = 100
+_OPERATORS = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+}
 _HEADS = (
-    "; counts of heads that it divides are whole counts again with DTensor: give view() and reshape() a -1, as the layers "
-    "return this rank's part"
+    "; layers hand on this rank's part of the heads natively, so that view() and reshape() take -1 where their number was "
+    "divided by this size"
 )
 
 
@@ -128,6 +140,9 @@ def _asked(site: Site, call: ast.Call) -> Report:
     follows: tuple[ast.AST, ...] = ()
     if "{mesh}" in text:
         mesh = mesh_at(site.context, call)
+        whole = undivided(site, call) if isinstance(mesh, str) and row.options.get("heads") else None
+        if whole is not None:
+            return site.report(f"{row.message}{_HEADS}", operations=whole, applicability=Applicability.UNSAFE)
         if isinstance(mesh, str):
             heads = _HEADS if row.options.get("heads") and _divides(call) else ""
             return site.report(f"{row.message}; {mesh}{heads}", applicability=Applicability.MANUAL)
@@ -138,6 +153,9 @@ def _asked(site: Site, call: ast.Call) -> Report:
                 return site.report(
                     f"{row.message}; the mesh has no such dimension here", applicability=Applicability.MANUAL
                 )
+            compared = _compared(call, int(alone))
+            if compared is not None:
+                return site.report(operations=compared, applicability=Applicability.UNSAFE, follows=follows)
             text = alone
         text = text.replace("{mesh}", mesh.name)
     spelling = source(site, text, call)
@@ -145,6 +163,17 @@ def _asked(site: Site, call: ast.Call) -> Report:
         return site.report(applicability=Applicability.MANUAL)
     operations = [Replace(call, spelling.text.replace("{", "{{").replace("}", "}}")), *spelling.operations]
     return site.report(operations=operations, applicability=Applicability.UNSAFE, follows=follows)
+
+
+def _compared(call: ast.Call, value: int) -> list[Operation] | None:
+    """``get_pipeline_model_parallel_size() > 1`` where the size is 1: what the answer decides."""
+    around = call.parent
+    if not isinstance(around, ast.Compare) or around.left is not call or len(around.ops) != 1:
+        return None
+    other, compare = around.comparators[0], _OPERATORS.get(type(around.ops[0]))
+    if compare is None or not isinstance(other, ast.Constant) or type(other.value) is not int:
+        return None
+    return settled(around, compare(value, other.value))[1]
 
 
 def _given(call: ast.Call) -> list[ast.keyword]:

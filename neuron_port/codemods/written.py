@@ -7,24 +7,27 @@ writes = 'int(os.environ.get("LOCAL_WORLD_SIZE", 1))', imports = ["os"]
 parameters = "(data, convert)", writes = 'to_device({data}, "cpu")', helper = "to_device"
     move_all_tensor_to_cpu(state)      ->  to_device(state, "cpu"), with the definition of to_device
 
+writes = "False"
+    if not cpu_mode(): body            ->  body
+
 A call is rewritten when it passes what the text needs, and beside it only what ``drop`` names; that is unsafe unless the row
 says ``safe``. A row without ``writes`` is one of the plain table.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import source, value_of
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.known_value import settled
 from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.edits.operations import Operation, Replace, RequireImport
 from neuron_port.edits.templates import names
 from neuron_port.findings import Applicability
 
-_OPPOSITE = {"True": "False", "False": "True"}
+_TRUTHS = {"True": True, "False": False}
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -56,8 +59,8 @@ def _operations(site: Site) -> list[Operation]:
     helper = site.helper(options["helper"]) if "helper" in options else None
     if spelling is None or ("helper" in options and helper is None):
         raise Unmappable("a name that it needs means something else here")
-    if text in _OPPOSITE and isinstance(site.call.parent, ast.UnaryOp) and isinstance(site.call.parent.op, ast.Not):
-        return [Replace(site.call.parent, _OPPOSITE[text])]
+    if text in _TRUTHS:
+        return settled(site.call, _TRUTHS[text])[1]
     holes = {name: given[name] for name in wanted}
     imports = [RequireImport(module) for module in options.get("imports", ())]
     more_operations = helper.operations if helper is not None else ()

@@ -75,7 +75,7 @@ def asked(line: str, sizes: str = "tensor_model_parallel_size=2") -> str:
             'x = torch.distributed.get_global_rank(mesh["dp"].get_group(), 0)',
         ),
         ("x = parallel_state.get_pipeline_model_parallel_rank()", "x = 0"),
-        ("x = parallel_state.get_context_model_parallel_size() > 1", "x = 1 > 1"),
+        ("x = parallel_state.get_context_model_parallel_size() > 1", "x = False"),
         ("x = parallel_state.get_expert_model_parallel_size()", "x = 1"),
         ("x = parallel_state.model_parallel_is_initialized()", "x = mesh is not None"),
         ("x = not parallel_state.is_global_rank_zero()", "x = not torch.distributed.get_rank() == 0"),
@@ -99,6 +99,12 @@ def test_questions(line: str, after: str) -> None:
 )
 def test_questions_that_stay(line: str) -> None:
     assert asked(line) == line
+
+
+def test_branch_for_a_dimension_that_is_not_there() -> None:
+    lines = "if parallel_state.get_pipeline_model_parallel_size() > 1:\n    a()\nb()"
+    assert asked(lines) == "b()"
+    assert asked(lines.replace("> 1", "== 1").replace("\nb()", "")) == "a()"
 
 
 def test_pipeline_dimension() -> None:
@@ -148,7 +154,7 @@ def test_without_the_mesh_the_finding_says_where_it_is_needed() -> None:
     """
     finding = [finding for finding in check(source) if finding.code == "NP285"][-1]
     assert "makes no device mesh" in finding.message
-    assert "give view() and reshape() a -1" in finding.message
+    assert "view() and reshape() take -1" in finding.message
     assert ported(source) == ported(source, "safe")
 
 

@@ -31,6 +31,7 @@ from neuronx_distributed.utils.logger import get_logger
         ("x = utils.split_tensor_along_dim(t, 1, n, True)", "x = utils.split_tensor_along_dim(t, 1, n, True)"),
         ("x = utils.requires_init_pg_override()", "x = False"),
         ("x = not nxd.cpu_mode()", "x = True"),
+        ("x = a if utils.is_pjrt_device() else b", "x = b"),
         ("x = get_logger()", "x = logging.getLogger(__name__)"),
         ("x = get_logger('a', rank0_only=False)", "x = logging.getLogger(__name__)"),
         ("x = nxd.get_device()", 'x = torch.device("neuron")'),

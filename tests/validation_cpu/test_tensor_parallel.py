@@ -22,11 +22,27 @@ class Mlp(nn.Module):
         return self.down(F.gelu(self.up(x)))
 
 
+class Attention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = divide(heads, parallel_state.get_tensor_model_parallel_size())
+        self.size = width // heads
+        self.qkv = nn.ModuleList([ColumnParallelLinear(width, width, gather_output=False) for _ in range(3)])
+        self.out = RowParallelLinear(width, width, input_is_parallel=True)
+
+    def forward(self, x):
+        batch, length, _ = x.shape
+        q, k, v = (layer(x).view(batch, length, self.heads, self.size).transpose(1, 2) for layer in self.qkv)
+        x = nki_flash_attn_func(q, k, v, transpose_nki_inputs=False)
+        return self.out(x.transpose(1, 2).reshape(batch, length, self.heads * self.size))
+
+
 class Net(nn.Module):
     def __init__(self, words, width):
         super().__init__()
         self.embed = ParallelEmbedding(words, width, padding_idx=2)
         self.places = ParallelEmbedding(words, width, shard_across_embedding=True)
+        self.attention = Attention(width, 4)
         self.mlps = nn.ModuleList([Mlp(width, 4 * width) for _ in range(2)])
         self.norm = nn.LayerNorm(width)
         self.mix = nn.Sequential(RowParallelLinear(width, width, bias=False, init_method=identity), nn.Tanh())
@@ -34,6 +50,7 @@ class Net(nn.Module):
 
     def forward(self, tokens):
         x = self.embed(tokens) + self.places(tokens)
+        x = x + self.attention(x)
         for mlp in self.mlps:
             x = x + mlp(x)
         return self.head(self.mix(self.norm(x)))
@@ -44,8 +61,10 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 import torch_xla.core.xla_model as xm
+from neuronx_distributed.kernels import nki_flash_attn_func
 from neuronx_distributed.parallel_layers import grads, move_model_to_device, parallel_state
 from neuronx_distributed.parallel_layers.layers import ColumnParallelLinear, ParallelEmbedding, RowParallelLinear
+from neuronx_distributed.parallel_layers.utils import divide
 from torch import nn
 
 
@@ -102,6 +121,13 @@ def RowParallelLinear(width, hidden, bias=True, input_is_parallel=False, init_me
 
 
 identity = True
+divide = lambda whole, parts: whole // parts
+nki_flash_attn_func = lambda q, k, v, **_: F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+class parallel_state:
+    get_tensor_model_parallel_size = staticmethod(lambda: 1)
+
 
 {model}
 
