@@ -22,29 +22,27 @@ def ported(source: str) -> str:
     return ENGINE.fix_text(textwrap.dedent(source), "program.py", level=Applicability.UNSAFE).after
 
 
-def run_original(source: str, folder: Path) -> str:
-    """What the program prints on the stand-ins, in one process."""
+def run_original(source: str, folder: Path, processes: int = 1) -> str:
+    """What the program prints on the stand-ins."""
     script = folder / "before.py"
     script.write_text(textwrap.dedent(source), encoding="utf-8")
-    return _run([str(script)], folder, {"PYTHONPATH": str(STANDINS)})
+    return _run([str(script)], folder, processes, {"PYTHONPATH": str(STANDINS)})
 
 
 def run_port(source: str, folder: Path, processes: int = 1) -> str:
-    """What the ported text prints where "neuron" is read as the CPU, under torchrun when there are several processes."""
+    """What the ported text prints where "neuron" is read as the CPU."""
     script = folder / "after.py"
     script.write_text(textwrap.dedent(source), encoding="utf-8")
-    command = [str(STANDINS / "run_on_cpu.py"), str(script)]
-    if processes > 1:
-        torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
-        command = [*torchrun, *command]
-    return _run(command, folder, {})
+    return _run([str(STANDINS / "run_on_cpu.py"), str(script)], folder, processes, {})
 
 
-def _run(command: list[str], folder: Path, variables: dict[str, str]) -> str:
+def _run(command: list[str], folder: Path, processes: int, variables: dict[str, str]) -> str:
+    """Run it, under torchrun when there are several processes."""
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
     # One thread: sums in one order, and the runs stay cheap beside others.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", **variables}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", *command],
+        [sys.executable, "-W", "ignore", *(torchrun if processes > 1 else []), *command],
         cwd=folder,
         env=environment,
         capture_output=True,

@@ -15,9 +15,14 @@ from torch.utils.checkpoint import checkpoint
 
 
 def checkpoint_module(module: nn.Module, *args, **kwargs) -> nn.Module:
-    """Recomputes the forward pass of the module in the backward pass."""
+    """Recomputes the forward pass of the module in the backward pass, where an input asks for gradients."""
     forward = module.forward
-    module.forward = lambda *inputs: checkpoint(forward, *inputs, use_reentrant=True)
+
+    def recomputed(*inputs):
+        asked = any(isinstance(value, torch.Tensor) and value.requires_grad for value in inputs)
+        return checkpoint(forward, *inputs, use_reentrant=True) if asked else forward(*inputs)
+
+    module.forward = recomputed
     return module
 
 

@@ -1,0 +1,19 @@
+import torch.distributed.fsdp
+
+
+def fully_shard_by_policy(module, policy, **options):
+    """Shard the submodules that an auto-wrap policy picks, innermost first, then the module; without a policy only that."""
+
+    def pick(inner):
+        count = sum(parameter.numel() for parameter in inner.parameters())
+        if not policy(inner, True, count):
+            return 0
+        taken = sum(pick(child) for child in inner.children())
+        if inner is not module and policy(inner, False, count - taken):
+            torch.distributed.fsdp.fully_shard(inner, **options)
+            return count
+        return taken
+
+    if policy is not None:
+        pick(module)
+    return torch.distributed.fsdp.fully_shard(module, **options)
