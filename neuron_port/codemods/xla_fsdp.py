@@ -12,6 +12,7 @@
                     fully_shard(module)
             fully_shard(model)                                                                                  (unsafe)
     model = FSDP(model, auto_wrap_policy=policy)             ->  fully_shard_by_policy(model, policy)           (unsafe)
+    lambda m, *args, **kwargs: FSDP(checkpoint_module(m), *args, **kwargs)     the options come from who calls it
     isinstance(model, FSDP)                                  ->  isinstance(model, FSDPModule)                  (unsafe)
     FSDP(model, sharding_groups=groups), class Own(FSDP)         reported
 
@@ -115,13 +116,8 @@ def _operations(site: Site, sharding: Sharding) -> list[Operation]:
     if name is None:
         raise Unsure("the name fully_shard means something else here")
     operations: list[Operation] = [*name.operations, *_options(site, sharding)]
-    whole = _statement(call)
-    if (
-        sharding.policy is not None
-        and sharding.policy.classes is not None
-        and whole is not None
-        and sharding.module is not None
-    ):
+    whole = sharding.statement
+    if sharding.looped:
         return [*operations[len(name.operations) :], *_loop(site, sharding, whole, name.text), *name.operations]
     if sharding.policy is not None:
         helper = site.helper("fully_shard_by_policy")
@@ -131,6 +127,8 @@ def _operations(site: Site, sharding: Sharding) -> list[Operation]:
         operations = [*operations[len(name.operations) :], *helper.operations, Rename(call.func, helper.text)]
         if isinstance(keyword, ast.keyword) and not sharding.call.shift:
             operations.append(SetKeyword(call, keyword, None))
+        if sharding.wrapper:
+            operations.append(SetKeyword(call, sharding.arguments["auto_wrapper_callable"], "wrapper"))
         return operations
     named = Rename(site.node, name.text)
     if isinstance(whole, ast.Assign) and sharding.module is not None:
@@ -144,19 +142,6 @@ def _operations(site: Site, sharding: Sharding) -> list[Operation]:
                 *_split(site, sharding, whole, name.text),
             ]
     return [*operations, named]
-
-
-def _statement(call: ast.Call) -> ast.stmt | None:
-    """The statement that does nothing but to keep, to return or to drop what a call makes."""
-    parent = call.parent
-    if isinstance(parent, ast.Assign):
-        target = parent.targets[0]
-        return (
-            parent
-            if len(parent.targets) == 1 and isinstance(target, (ast.Name, ast.Attribute, ast.Subscript))
-            else None
-        )
-    return parent if isinstance(parent, (ast.Return, ast.Expr)) else None
 
 
 def _options(site: Site, sharding: Sharding, *, only_source: bool = False) -> list[Operation]:

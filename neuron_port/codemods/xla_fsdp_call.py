@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field
 
 from neuron_port.codemods.argument_table import Called, value_of
-from neuron_port.semantics.module import Module
+from neuron_port.semantics.module import Module, ancestors
 from neuron_port.semantics.scopes import BindingKind
 
 NAMES = (
@@ -39,7 +39,6 @@ _REFUSED = {
     "sharding_groups": 'groups of ranks are a mesh of two dimensions, mesh=init_device_mesh("neuron", (replicate, shard), mesh_dim_names=...)',
     "sharding_rank": "it belongs to sharding_groups, which are a device mesh for FSDP2",
     "sharding_world_size": "it belongs to sharding_groups, which are a device mesh for FSDP2",
-    "auto_wrapper_callable": "a wrapper of its own for each submodule: apply it, then fully_shard, to each in a loop",
     "param_init_fn": "parameters on the meta device: shard first, then model.to_empty(device=...) and initialise",
 }
 
@@ -66,6 +65,7 @@ class Sharding:
     source: ast.Call | None = None
     unpacked: ast.expr | None = None
     policy: Policy | None = None
+    wrapper: bool = False
     dropped: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 
@@ -85,11 +85,28 @@ class Sharding:
         return self.value("module") if "module" in self.arguments and not self.call.shift else None
 
     @property
+    def statement(self) -> ast.stmt | None:
+        """The statement that does nothing but to keep, to return or to drop what the call makes."""
+        parent = self.call.call.parent
+        if isinstance(parent, ast.Assign):
+            plain = isinstance(parent.targets[0], (ast.Name, ast.Attribute, ast.Subscript))
+            return parent if len(parent.targets) == 1 and plain else None
+        return parent if isinstance(parent, (ast.Return, ast.Expr)) else None
+
+    @property
+    def looped(self) -> bool:
+        """Whether the policy becomes a loop over the submodules of some classes."""
+        named = self.policy is not None and self.policy.classes is not None and not self.wrapper
+        return named and self.statement is not None and self.module is not None
+
+    @property
     def dtype(self) -> ast.expr | None:
         """The dtype of the computation, where one is asked for."""
         if "compute_dtype" not in self.arguments:
             return None
         value = self.value("compute_dtype")
+        if ast.unparse(value) in ("torch.float32", "torch.float"):
+            return None  # that is what parameters have
         return None if isinstance(value, ast.Constant) and value.value is None else value
 
     @property
@@ -105,8 +122,9 @@ def sharding_of(module: Module, target: Called) -> Sharding:
         Unsure: an argument asks for more than an argument of FSDP2, or cannot be read.
     """
     sharding = Sharding(target, _written(target))
+    forwarded = _is_forwarding(target)
     for keyword in target.call.keywords:
-        if keyword.arg is None:
+        if keyword.arg is None and not forwarded:
             _unpack(module, sharding, keyword.value)
     if not target.shift and "module" not in sharding.arguments:
         raise Unsure("the module is not passed by its name")
@@ -118,8 +136,8 @@ def sharding_of(module: Module, target: Called) -> Sharding:
             sharding.policy = _policy(module, value)
             if sharding.owner(name) is not target.call:
                 raise Unsure("the policy is one of unpacked options")
-            if sharding.policy.classes is not None:
-                continue  # the call is written anew
+        elif name == "auto_wrapper_callable":
+            _wrapper(sharding, value)
         elif name in _DROPPED or name in _REFUSED or name == "auto_wrap_policy" or name.startswith("_"):
             sharding.dropped.append(name)
         elif name == "reshard_after_forward":
@@ -130,6 +148,35 @@ def sharding_of(module: Module, target: Called) -> Sharding:
         if sharding.owner("compute_dtype") is not sharding.owner("fp32_reduce_scatter"):
             raise Unsure("the dtypes stand in two places")
     return sharding
+
+
+def _wrapper(sharding: Sharding, value: ast.expr) -> None:
+    """A wrapper for each submodule only has a meaning beside a policy, which then goes through the helper."""
+    policy = sharding.arguments.get("auto_wrap_policy")
+    if _is_false(value) or policy is None or _is_false(value_of(policy)):
+        sharding.dropped.append("auto_wrapper_callable")
+        return
+    if not isinstance(sharding.arguments["auto_wrapper_callable"], ast.keyword):
+        raise Unsure("the wrapper of submodules is one of unpacked options")
+    sharding.wrapper = True
+
+
+def _is_forwarding(target: Called) -> bool:
+    """``lambda m, *args, **kwargs: FSDP(change(m), *args, **kwargs)``: the options come from who calls it."""
+    call = target.call
+    function = next((each for each in ancestors(call) if isinstance(each, (ast.FunctionDef, ast.Lambda))), None)
+    if function is None or function.args.vararg is None or function.args.kwarg is None or len(call.args) != 2:
+        return False
+    starred, unpacked = call.args[1], call.keywords
+    return (
+        isinstance(starred, ast.Starred)
+        and isinstance(starred.value, ast.Name)
+        and starred.value.id == function.args.vararg.arg
+        and len(unpacked) == 1
+        and unpacked[0].arg is None
+        and isinstance(unpacked[0].value, ast.Name)
+        and unpacked[0].value.id == function.args.kwarg.arg
+    )
 
 
 def _reshard(sharding: Sharding, value: ast.expr) -> None:
@@ -149,6 +196,8 @@ def _written(target: Called) -> dict[str, ast.expr | ast.keyword]:
     call = target.call
     found: dict[str, ast.expr | ast.keyword] = {}
     given = call.args[target.shift :]
+    if _is_forwarding(target):
+        given = given[:1]
     if len(given) > len(_POSITIONAL) or any(isinstance(item, ast.Starred) for item in given):
         raise Unsure("positional arguments hide which option is set")
     found.update(zip(_POSITIONAL, given, strict=False))

@@ -216,10 +216,11 @@ def _is_loop(site: Site) -> bool:
     """Whether the policy that the name is part of becomes a loop, so that the name goes."""
     for call in site.module.calls_to(*NAMES):
         try:
-            policy = sharding_of(site.module, Called(call)).policy
+            sharding = sharding_of(site.module, Called(call))
         except Unsure:
             continue
-        if policy is not None and policy.classes is not None:
+        if sharding.looped:
+            policy = sharding.policy
             made = policy.statement.value if policy.statement is not None else policy.value
             if any(inner is site.node for inner in ast.walk(made)):
                 return True

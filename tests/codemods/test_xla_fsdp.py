@@ -56,6 +56,7 @@ def body(lines: str, head: str = HEAD) -> str:
             "model = FSDP(model, compute_dtype=dtype, fp32_reduce_scatter=flag)",
             "fully_shard(model, mp_policy=MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32 if flag else None))",
         ),
+        ("model = FSDP(model, compute_dtype=torch.float32)", "fully_shard(model)"),
         ("model = FSDP(model, compute_dtype=None, fp32_reduce_scatter=True)", "fully_shard(model)"),
         ("model = FSDP(model, auto_wrap_policy=None, sharding_groups=None)", "fully_shard(model)"),
         ("model = FSDP(model, auto_wrap_policy=policy)", "model = fully_shard_by_policy(model, policy)"),
@@ -145,6 +146,30 @@ def test_policy_that_something_else_reads() -> None:
     assert "from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy\n" in after
 
 
+def test_policy_of_classes_in_an_expression() -> None:
+    lines = "wrap = lambda m: FSDP(m, auto_wrap_policy=partial(transformer_auto_wrap_policy, transformer_layer_cls={Block}))"
+    after = ported(f"{HEAD}{POLICY}{lines}\n")
+    assert "from torch.distributed.fsdp.wrap import transformer_auto_wrap_policy\n" in after
+    assert after.splitlines()[-1] == (
+        "wrap = lambda m: fully_shard_by_policy(m, partial(transformer_auto_wrap_policy, transformer_layer_cls={Block}))"
+    )
+
+
+def test_wrapper_of_submodules() -> None:
+    lines = (
+        "wrapper = lambda m, *args, **kwargs: FSDP(checkpoint(m), *args, **kwargs) if flag else None\n"
+        "model = FSDP(model, auto_wrap_policy=policy, auto_wrapper_callable=wrapper)"
+    )
+    assert body(lines) == (
+        "wrapper = lambda m, *args, **kwargs: fully_shard(checkpoint(m), *args, **kwargs) if flag else None\n"
+        "model = fully_shard_by_policy(model, policy, wrapper=wrapper)"
+    )
+
+
+def test_wrapper_of_submodules_without_a_policy() -> None:
+    assert body("model = FSDP(model, auto_wrapper_callable=wrap)") == "fully_shard(model)"
+
+
 def test_name_of_the_loop_is_free() -> None:
     lines = (
         "def f(module):\n"
@@ -173,7 +198,6 @@ def test_options_of_a_dict() -> None:
     ("line", "reason"),
     [
         ("model = FSDP(model, sharding_groups=groups)", "groups of ranks are a mesh of two dimensions"),
-        ("model = FSDP(model, auto_wrapper_callable=wrap)", "a wrapper of its own for each submodule"),
         ("model = FSDP(model, param_init_fn=init)", "parameters on the meta device"),
         ("model = FSDP(model, **options)", "**options hides which options are set"),
         ("model = FSDP(*args)", "positional arguments hide which option is set"),

@@ -80,7 +80,11 @@ WRAPS = {
         "    model = FSDP(model, auto_wrap_policy=policy, reshard_after_forward=False)\n"
         "    return model"
     ),
-    "size": "    return FSDP(model, auto_wrap_policy=partial(size_based_auto_wrap_policy, min_num_params=60))",
+    "size": (
+        "    wrapper = lambda m, *args, **kwargs: FSDP(checkpoint_module(m), *args, **kwargs)\n"
+        "    policy = partial(size_based_auto_wrap_policy, min_num_params=60)\n"
+        "    return FSDP(model, auto_wrap_policy=policy, auto_wrapper_callable=wrapper)"
+    ),
 }
 
 

@@ -1,8 +1,11 @@
 import torch.distributed.fsdp
 
 
-def fully_shard_by_policy(module, policy, **options):
-    """Shard the submodules that an auto-wrap policy picks, innermost first, then the module; without a policy only that."""
+def fully_shard_by_policy(module, policy, wrapper=None, **options):
+    """Shard the submodules that an auto-wrap policy picks, innermost first, then the module; without a policy only that.
+
+    A wrapper is called for each submodule instead of fully_shard; it has to change the submodule in place.
+    """
 
     def pick(inner):
         count = sum(parameter.numel() for parameter in inner.parameters())
@@ -10,7 +13,7 @@ def fully_shard_by_policy(module, policy, **options):
             return 0
         taken = sum(pick(child) for child in inner.children())
         if inner is not module and policy(inner, False, count - taken):
-            torch.distributed.fsdp.fully_shard(inner, **options)
+            (wrapper or torch.distributed.fsdp.fully_shard)(inner, **options)
             return count
         return taken
 
