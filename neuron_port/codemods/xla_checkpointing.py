@@ -74,6 +74,12 @@ def _wrapper(site: Site) -> Report:
     """``checkpoint_module``: the wrapper is imported by name, since importing torch does not load its module."""
     last = "checkpoint_wrapper"
     taken = scope_at(site.node).lookup(last)
+    if site.call is not None and isinstance(site.call.parent, ast.Expr):
+        return site.report(
+            "checkpoint_module changed the module in place; checkpoint_wrapper returns another one, which has to take its place "
+            "in the model",
+            applicability=Applicability.MANUAL,
+        )
     if taken is not None and any(binding.qualname != f"{_WRAPPERS}.{last}" for binding in taken[1]):
         return site.report(applicability=Applicability.MANUAL)
     return site.report(

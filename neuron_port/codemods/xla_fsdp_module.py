@@ -5,7 +5,6 @@
                                               body
                                               model.set_requires_gradient_sync(True)                                         (unsafe)
     model.module.head                     ->  model.head                                                                     (unsafe)
-    block = checkpoint_module(block)      ->  the function checkpoint of torch.distributed._composable, also in place        (unsafe)
     model.get_shard_metadata()                reported: torch.distributed.checkpoint writes the description itself
 
 A method counts when its module was wrapped in this file, or when the file wraps modules and the method is one that
@@ -22,12 +21,11 @@ from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.codemods.xla_fsdp_call import NAMES, Unsure, sharding_of
-from neuron_port.edits.operations import InsertStatement, Operation, RemoveWithItem, Rename, Replace, RequireImport
+from neuron_port.edits.operations import InsertStatement, RemoveWithItem, Replace
 from neuron_port.findings import Applicability
 from neuron_port.semantics.guards import same_chain
 from neuron_port.semantics.module import Module
 
-_CHECKPOINT = "torch.distributed._composable.checkpoint"
 _NATIVE = ("torch.distributed.fsdp.fully_shard", "torch.distributed._composable.fsdp.fully_shard")
 # Others have methods of these names too: Accelerate, Lightning, DeepSpeed.
 _FOREIGN = ("accelerator", "fabric", "trainer", "engine", "strategy")
@@ -56,8 +54,6 @@ def inspect(site: Site) -> Iterator[Report]:
                 applicability=Applicability.UNSAFE,
                 operations=[Replace(site.node, "{model}", {"model": site.node.value})],
             )
-    elif site.qualname.endswith(".checkpoint_module") and site.form != "import":
-        yield _checkpointed(site)
     elif site.row is not None and site.row.options.get("policy") and _is_loop(site):
         yield site.report(
             applicability=Applicability.UNSAFE, operations=(), use=(site.binding, None) if site.binding else None
@@ -191,25 +187,6 @@ def _leaves(statement: ast.stmt) -> bool:
         looped = looped or isinstance(node, (ast.For, ast.AsyncFor, ast.While))
         pending += [(child, looped) for child in ast.iter_child_nodes(node)]
     return False
-
-
-def _checkpointed(site: Site) -> Report:
-    message = site.row.message
-    if (
-        isinstance(site.node, ast.Name)
-        and site.binding is not None
-        and isinstance(site.binding.statement, ast.ImportFrom)
-    ):
-        return site.report(message, applicability=Applicability.UNSAFE, use=(site.binding, _CHECKPOINT))
-    spelling = site.spell(_CHECKPOINT)
-    if spelling is None:
-        return site.report(message, applicability=Applicability.MANUAL)
-    operations: list[Operation] = [
-        Rename(site.node, spelling.text),
-        *spelling.operations,
-        RequireImport(_CHECKPOINT.rpartition(".")[0]),
-    ]
-    return site.report(message, applicability=Applicability.UNSAFE, operations=operations)
 
 
 def _is_loop(site: Site) -> bool:

@@ -109,3 +109,7 @@ def test_modules_are_wrapped() -> None:
     assert found(HEAD, "m = checkpoint_module(m)", "NP227") == ["error unsafe"]
     source = f"{HEAD}checkpoint_wrapper = 1\nm = checkpoint_module(m)\n"
     assert {item.applicability.word for item in check(source) if item.code == "NP227"} == {"manual"}
+
+
+def test_in_place_is_left_to_a_person() -> None:
+    assert found(HEAD, "checkpoint_module(m)", "NP227") == ["error manual"]

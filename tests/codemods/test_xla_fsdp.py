@@ -304,12 +304,3 @@ def test_block_that_may_be_left(leave: str) -> None:
 def test_groups_of_ranks_are_left() -> None:
     found = [f for f in check("def f(model, groups):\n    model.clip_grad_norm_(1, groups=groups)\n")]
     assert [(f.code, f.applicability.word) for f in found] == [("NP266", "manual")]
-
-
-def test_checkpoint_module() -> None:
-    source = "from torch_xla.distributed.fsdp import checkpoint_module\nblock = checkpoint_module(block)\n"
-    assert ported(source) == (
-        "from torch.distributed._composable import checkpoint as checkpoint_module\nblock = checkpoint_module(block)\n"
-    )
-    source = "import torch\nimport torch_xla.distributed.fsdp as xfsdp\nblock = xfsdp.checkpoint_module(block)\n"
-    assert ported(source).endswith("block = torch.distributed._composable.checkpoint(block)\n")
