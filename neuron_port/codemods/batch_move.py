@@ -62,7 +62,7 @@ def move(site: Site, loop: Loop, device: ast.expr) -> list[Operation] | None:
 
 def _inserted(loop: Loop, text: str, spelling: Spelling) -> list[Operation]:
     text = text.replace("{", "{{").replace("}", "}}")
-    return [InsertStatement(loop.node.body[0], text), *spelling.operations]
+    return [InsertStatement(loop.node.body[0], text, above=True), *spelling.operations]
 
 
 def _names(target: ast.expr) -> Iterator[ast.Name | None]:

@@ -1,6 +1,6 @@
 """``xm.mesh_reduce``: a function of the list of what all processes pass.
 
-    xm.mesh_reduce("loss", loss.item(), np.mean)   ->  mesh_reduce(loss.item(), np.mean)
+    xm.mesh_reduce("loss", loss.item(), np.mean)   ->  mesh_reduced(loss.item(), np.mean)
         in a program of one process                ->  the same, which needs no process group
 
 The function is written into the file. It sends the objects over gloo: the Neuron group would compile for each new size.
@@ -27,7 +27,7 @@ def inspect(site: Site) -> Iterator[Report]:
         given = collective.arguments(site, ("tag", "data", "reduce_fn"))
         if "data" not in given or "reduce_fn" not in given:
             raise Left("what it reduces is not to be seen")
-        helper = collective.helper(site, "mesh_reduce")
+        helper = collective.helper(site, "mesh_reduced")
     except Left as reason:
         yield site.report(
             f"{site.row.message}; {reason}", node=site.call or site.node, applicability=Applicability.MANUAL
@@ -36,7 +36,7 @@ def inspect(site: Site) -> Iterator[Report]:
     holes = {"data": given["data"], "function": given["reduce_fn"]}
     dropped = [given["tag"]] if "tag" in given else []
     yield site.report(
-        f"{site.row.message}; a function of the same name does this natively",
+        f"{site.row.message}; mesh_reduced, a function of its own, does so over gloo",
         node=site.call,
         applicability=Applicability.SAFE if harmless(dropped) else Applicability.UNSAFE,
         operations=[Replace(site.call, f"{helper.text}({{data}}, {{function}})", holes), *helper.operations],

@@ -77,6 +77,10 @@ def who_averages(site: Site, optimizer: ast.expr, members: Group | None) -> tupl
     """Why nothing has to be averaged by hand, and how sure that is; ``None``: it has to be."""
     if members is not None:
         return None, Applicability.UNSAFE
+    if site.context.processes.spmd:
+        return "an SPMD program has nothing to average, and as DTensors its gradients come out whole too", (
+            Applicability.UNSAFE
+        )
     if site.context.processes.parallel is Parallel.SINGLE:
         return "in a program of one process there is nothing to average", Applicability.SAFE
     found = averaged(site.module, optimizer)

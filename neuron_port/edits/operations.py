@@ -144,7 +144,8 @@ class InsertStatement:
     """Put the statements of a template before a statement, or after it; it may be a compound one, and it may go.
 
     For the beginning of a block, anchor it at the first statement there. The template is written as in ``ReplaceStatement``.
-    ``apart`` blank lines stand between the two, where the anchor has its lines for itself.
+    ``apart`` blank lines stand between the two, where the anchor has its lines for itself; ``above`` puts the template in
+    front of the comments directly above the anchor.
     """
 
     node: ast.stmt
@@ -152,6 +153,7 @@ class InsertStatement:
     holes: Mapping[str, ast.expr] = field(default_factory=dict)
     after: bool = False
     apart: int = 0
+    above: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

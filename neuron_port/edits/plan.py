@@ -103,6 +103,7 @@ class Plan:
         staying = [each for each in self._changes.values() if not self._gone(self._places.place(each.statement).parent)]
         # What is inserted behind a statement stands before what is inserted behind the block that it ends.
         for each in sorted(staying, key=lambda each: -self._places.place(each.statement).depth):
+            self._pending += self._lifted(each)
             if each.inserted and not self._in_block(each):
                 self._pending += self._insertions(each)
         for each in staying:
@@ -246,6 +247,28 @@ class Plan:
         """Say whether what is inserted around a statement has to be written with the lines of its block."""
         line = self._places.logical_line(change.statement)
         return change.in_block or line.inline or line.first != line.last
+
+    def _lifted(self, change: _Changes) -> list[Splice]:
+        """Return the insertions that go above comments, and take them from the others."""
+        offset = self._above_comments(change.statement) if any(each.above for each in change.inserted) else None
+        if offset is None:
+            return []
+        lifted = [operation for operation in change.inserted if operation.above]
+        change.inserted = [operation for operation in change.inserted if not operation.above]
+        place = self._places.place(change.statement)
+        indent, newline = block_indent(place, self._places), self._lines.newline
+        rows = [row for operation in lifted for row in self._template(operation, place)[0]]
+        return [Splice(offset, offset, "".join(f"{indent}{row}{newline}" for row in rows))]
+
+    def _above_comments(self, statement: ast.stmt) -> int | None:
+        """Return where the comments directly above a statement begin; ``None`` when there are none."""
+        line, lines = self._places.logical_line(statement), self._lines
+        if line.inline or self._places.place(statement).index != line.first:
+            return None
+        offset = line.begin
+        while offset > 0 and lines.text[lines.line_start(offset - 1) : offset].lstrip().startswith("#"):
+            offset = lines.line_start(offset - 1)
+        return offset if offset < line.begin else None
 
     def _insertions(self, change: _Changes) -> Iterator[Splice]:
         """Yield insertions around a statement that has its lines for itself."""

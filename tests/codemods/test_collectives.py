@@ -227,8 +227,8 @@ def test_compiled_code_gets_a_hint() -> None:
             "xm.broadcast_master_param(self.model)",
             "for tensor in (*self.model.parameters(), *self.model.buffers()):\n    dist.broadcast(tensor.data, src=0)",
         ),
-        ("a = xm.mesh_reduce('a', x.item(), max)", "a = mesh_reduce(x.item(), max)"),
-        ("a = xm.mesh_reduce(f'{b}', data=x, reduce_fn=lambda v: v[0])", "a = mesh_reduce(x, lambda v: v[0])"),
+        ("a = xm.mesh_reduce('a', x.item(), max)", "a = mesh_reduced(x.item(), max)"),
+        ("a = xm.mesh_reduce(f'{b}', data=x, reduce_fn=lambda v: v[0])", "a = mesh_reduced(x, lambda v: v[0])"),
         ("y = xf.all_gather(x)", "y = joined(x)"),
         ("y = xf.all_gather(x, dim=1)", "y = joined(x, dim=1)"),
         ("n = xf.SyncBatchNorm(8)", "n = torch.nn.SyncBatchNorm(8)"),
@@ -278,17 +278,29 @@ def test_a_program_of_one_process_has_nobody_to_send_to() -> None:
     assert ported(source, "safe") == "def main(model):\n    return model\n\n\nprint(main(1))\n"
 
 
-@pytest.mark.parametrize("name", ["all_reduced", "mesh_reduce", "all_gathered", "joined"])
+@pytest.mark.parametrize("name", ["all_reduced", "mesh_reduced", "all_gathered", "joined"])
 def test_names_that_are_taken(name: str) -> None:
     lines = {
         "all_reduced": "print(xm.all_reduce('sum', x))",
-        "mesh_reduce": "print(xm.mesh_reduce('a', x, max))",
+        "mesh_reduced": "print(xm.mesh_reduce('a', x, max))",
         "all_gathered": "print(xm.all_gather(x))",
         "joined": "print(xf.all_gather(x))",
     }
     source = f"{HEAD}{name} = 3\n{lines[name]}\n"
     assert ported(source).endswith(f"{name} = 3\n{lines[name]}\n")
     assert any(f"the name {name} means something else here" in finding.message for finding in check(source))
+
+
+def test_imported_names() -> None:
+    source = """
+        from torch_xla.core.xla_model import REDUCE_SUM, all_reduce, mesh_reduce
+
+        def f(x):
+            return all_reduce(REDUCE_SUM, x), mesh_reduce("a", 3, max)
+    """
+    after = ported(source, "safe")
+    assert "torch_xla" not in after
+    assert after.endswith("    return all_reduced(x, torch.distributed.ReduceOp.SUM), mesh_reduced(3, max)\n")
 
 
 def test_where_a_finding_stands() -> None:

@@ -184,6 +184,13 @@ def test_a_wrapped_attribute() -> None:
     )
 
 
+def test_an_spmd_program_steps_by_a_person() -> None:
+    source = f"import torch\nimport torch_xla.runtime as xr\n{XM}xr.use_spmd()\nxm.optimizer_step(opt)\nprint(xr.world_size())\n"
+    finding = only(source)
+    assert finding.applicability.word == "unsafe" and "SPMD" in finding.message
+    assert "opt.step()\n" in ported(source) and "average_gradients" not in ported(source)
+
+
 def test_an_imported_name() -> None:
     before = """
         import torch

@@ -16,11 +16,11 @@ from neuron_port.edits.operations import (
 )
 
 
-def insert(source, template, after=False, also=None, apart=0, **holes):
+def insert(source, template, after=False, also=None, apart=0, above=False, **holes):
     def make(code):
         found = {name: code.expr(hole) for name, hole in holes.items()}
         return [
-            InsertStatement(code.stmt(source), template, found, after=after, apart=apart),
+            InsertStatement(code.stmt(source), template, found, after=after, apart=apart, above=above),
             *([also(code)] if also else []),
         ]
 
@@ -34,6 +34,23 @@ CASES = [
     ("a()\n# c\nb()\n", insert("b()", "x = 1"), "a()\n# c\nx = 1\nb()\n"),
     ("a()\nb()\n", insert("b()", "x = {v}", v="a()"), "a()\nx = a()\nb()\n"),
     ("a(); b()\n", insert("b()", "x = 1"), "a(); x = 1; b()\n"),
+    (
+        "for i in y:\n\n    # c\n    # d\n    a(i)\n",
+        insert("a(i)", "i = f(i)", above=True),
+        "for i in y:\n\n    i = f(i)\n    # c\n    # d\n    a(i)\n",
+    ),
+    (
+        "for i in y:  # e\n    # c\n    a(i)\n    b(i)\n",
+        insert("a(i)", "i = f(i)", above=True, also=lambda code: RemoveStatement(code.stmt("a(i)"))),
+        "for i in y:  # e\n    i = f(i)\n    # c\n    b(i)\n",
+    ),
+    (
+        "for i in y:\n    # c\n    a(i)\n",
+        insert("a(i)", "i = f(i)", above=True, also=lambda code: ReplaceStatement(code.stmt("a(i)"), "g()\nh()")),
+        "for i in y:\n    i = f(i)\n    # c\n    g()\n    h()\n",
+    ),
+    ("for i in y:\n    a(i)\n", insert("a(i)", "i = f(i)", above=True), "for i in y:\n    i = f(i)\n    a(i)\n"),
+    ("for i in y: a(i)\n", insert("a(i)", "i = f(i)", above=True), "for i in y: i = f(i); a(i)\n"),
     ("for i in y:\n    a(i)\n", insert("a(i)", "i = f(i)"), "for i in y:\n    i = f(i)\n    a(i)\n"),
     ("for i in y: a(i)\n", insert("a(i)", "i = f(i)"), "for i in y: i = f(i); a(i)\n"),
     (

@@ -24,7 +24,7 @@ from neuron_port.codemods.helpers.get_free_tcp_ports import get_free_tcp_ports  
 from neuron_port.codemods.helpers.get_summary_writer import get_summary_writer  # noqa: E402
 from neuron_port.codemods.helpers.HostModel import HostModel  # noqa: E402
 from neuron_port.codemods.helpers.joined import joined  # noqa: E402
-from neuron_port.codemods.helpers.mesh_reduce import mesh_reduce  # noqa: E402
+from neuron_port.codemods.helpers.mesh_reduced import mesh_reduced  # noqa: E402
 from neuron_port.codemods.helpers.print_test_update import print_test_update  # noqa: E402
 from neuron_port.codemods.helpers.print_training_update import print_training_update  # noqa: E402
 from neuron_port.codemods.helpers.RateTracker import RateTracker  # noqa: E402
@@ -204,7 +204,7 @@ def test_alone_they_need_no_group() -> None:
     parameter.grad = torch.full((1,), 3.0)
     average_gradients(torch.optim.SGD([parameter], lr=1.0))
     assert parameter.grad.item() == 3.0
-    assert mesh_reduce(2.5, sum) == 2.5
+    assert mesh_reduced(2.5, sum) == 2.5
     tensor = torch.ones(1, requires_grad=True)
     result = all_reduced(tensor * 2, torch.distributed.ReduceOp.SUM)
     assert (result.item(), result.requires_grad) == (2.0, False)
@@ -289,9 +289,9 @@ def work(rank: int, folder: str) -> None:
     assert (model.weight.item(), model.running_mean.item(), model.weight.requires_grad) == (1.0, 1.0, True)
 
     for _ in range(2):
-        assert mesh_reduce(0.5 + rank, lambda values: sum(values) / len(values)) == 1.0
-    assert mesh_reduce({"ids": list(range(rank * 9)), "t": torch.ones(1)}, len) == 2
-    assert mesh_reduce((rank, "a"), list) == [(0, "a"), (1, "a")]
+        assert mesh_reduced(0.5 + rank, lambda values: sum(values) / len(values)) == 1.0
+    assert mesh_reduced({"ids": list(range(rank * 9)), "t": torch.ones(1)}, len) == 2
+    assert mesh_reduced((rank, "a"), list) == [(0, "a"), (1, "a")]
     torch.distributed.destroy_process_group()
 
 
