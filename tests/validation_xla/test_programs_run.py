@@ -51,7 +51,7 @@ CHECKPOINTS = {
 
 # What the XLA call did and a careless port forgets: what is written, what is there instead.
 MISTAKES = {
-    "nxd-tensor-parallel": ('average_gradients(optimizer, mesh.get_group("dp"))', "pass"),
+    "nxd-tensor-parallel": ('average_gradients(optimizer, mesh["dp"].get_group())', "pass"),
     "xla-bert-finetune": ("model.to(device, dtype=torch.bfloat16)", "model.to(device)"),
     "xla-fsdp": ("model.parameters(), args.max_norm)", "model.parameters(), 1e6)"),
     "xla-launch-newapi": ("        average_gradients(self.optimizer)\n", ""),
