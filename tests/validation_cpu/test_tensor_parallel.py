@@ -46,7 +46,8 @@ class Net(nn.Module):
         self.mlps = nn.ModuleList([Mlp(width, 4 * width) for _ in range(2)])
         self.norm = nn.LayerNorm(width)
         self.mix = nn.Sequential(RowParallelLinear(width, width, bias=False, init_method=identity), nn.Tanh())
-        self.head = ColumnParallelLinear(width, words)
+        self.head = ColumnParallelLinear(width, words, bias=False)
+        self.head.weight = self.embed.weight
 
     def forward(self, tokens):
         x = self.embed(tokens) + self.places(tokens)
@@ -109,7 +110,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-ColumnParallelLinear = lambda width, hidden, gather_output=True: nn.Linear(width, hidden)
+ColumnParallelLinear = lambda width, hidden, bias=True, gather_output=True: nn.Linear(width, hidden, bias=bias)
 ParallelEmbedding = lambda words, width, padding_idx=None, **_: nn.Embedding(words, width, padding_idx)
 
 
