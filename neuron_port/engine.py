@@ -25,7 +25,7 @@ from neuron_port.semantics.module import Module, statement
 from neuron_port.semantics.positions import Lines
 from neuron_port.semantics.processes import Processes
 from neuron_port.semantics.receivers import Receivers
-from neuron_port.semantics.scopes import BindingKind
+from neuron_port.semantics.scopes import Binding, BindingKind
 from neuron_port.sources.python import SourceFile, UnreadableFile, decode, encode, parse, read_bytes
 from neuron_port.suppressions import Suppressions
 
@@ -323,6 +323,8 @@ class Engine:
         operations: list[Operation] = []
         for binding in module.found.imports:
             key = (binding.name, binding.qualname)
+            if not _only_imported(binding):
+                continue  # xm = None where the import fails: the name means something without it
             if before.get(key, 0) and not after.get(key, 0) and binding.name not in exported:
                 operations.append(RemoveImport(binding.statement, binding.node))
         if not operations:
@@ -407,10 +409,14 @@ def _import_uses(module: Module) -> dict[tuple[str, str | None], int]:
     uses: dict[tuple[str, str | None], int] = {}
     for binding in module.found.imports:
         key = (binding.name, binding.qualname)
-        others = binding.scope.bindings.get(binding.name, ())
-        if all(other.kind is BindingKind.IMPORT for other in others):
+        if _only_imported(binding):
             uses[key] = uses.get(key, 0) + len(module.references(binding))
     return uses
+
+
+def _only_imported(binding: Binding) -> bool:
+    """Whether nothing but imports binds the name in its scope."""
+    return all(other.kind is BindingKind.IMPORT for other in binding.scope.bindings.get(binding.name, ()))
 
 
 def _string_names(module: Module) -> set[str]:

@@ -85,3 +85,38 @@ def test_the_mix_is_said_once_at_the_first_native_sign() -> None:
     """
     (finding,) = found(source, "NP202")
     assert (finding.location.row, finding.location.column) == (5, 22)
+
+
+def test_an_optional_import_stays_when_another_one_of_the_same_name_goes() -> None:
+    assert_ported(
+        """
+        import torch
+        try:
+            import torch_xla.core.xla_model as xm
+        except ImportError:
+            xm = None
+
+        def move(x):
+            import torch_xla.core.xla_model as xm
+
+            return x.to(xm.xla_device())
+
+        def seed(value):
+            if xm is not None:
+                xm.set_rng_state(value)
+        """,
+        """
+        import torch
+        try:
+            import torch_xla.core.xla_model as xm
+        except ImportError:
+            xm = None
+
+        def move(x):
+            return x.to(torch.device("neuron"))
+
+        def seed(value):
+            if xm is not None:
+                xm.set_rng_state(value)
+        """,
+    )
