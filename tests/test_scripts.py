@@ -46,6 +46,7 @@ def test_every_kind_of_program_is_there() -> None:
         "ppo",
         "speech-ctc",
         "xla-bert-finetune",
+        "xla-fsdp",
         "xla-launch-newapi",
         "xla-mlp-single",
         "xla-spawn",

@@ -145,11 +145,17 @@ def test_tensor_parallel_checkpoints(both, tmp_path: Path) -> None:
         torch.testing.assert_close(tensor, torch.cat(pieces, dim=cut[0]) if cut else pieces[0])
 
 
-@pytest.mark.parametrize(("processes", "tensor_parallel"), [(2, 1), (4, 2)])
-def test_data_parallel_replicas(both, processes: int, tensor_parallel: int) -> None:
-    """Gradients are averaged over the replicas only."""
-    _, before, after = both("nxd-tensor-parallel", f"--tensor_parallel_size {tensor_parallel}", processes)
-    assert len(before) == 4
+@pytest.mark.parametrize(
+    ("name", "extra", "processes"),
+    [
+        ("nxd-tensor-parallel", "--tensor_parallel_size 1", 2),  # two replicas
+        ("nxd-tensor-parallel", "--tensor_parallel_size 2", 4),  # gradients are averaged over the replicas only
+        ("xla-fsdp", "--auto-wrap", 2),
+    ],
+)
+def test_same_losses_with_other_arguments(both, name: str, extra: str, processes: int) -> None:
+    _, before, after = both(name, extra, processes)
+    assert len(before) == RUNS[name][3]
     assert_equal_up_to_the_last_digit(after, before)
 
 
