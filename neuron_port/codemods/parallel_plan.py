@@ -3,7 +3,7 @@
     self.up = ColumnParallelLinear(d, h, gather_output=False)     "up": ColwiseParallel()
     self.down = RowParallelLinear(h, d, input_is_parallel=True)   "down": RowwiseParallel()
     self.net = nn.Sequential(ColumnParallelLinear(d, h), act)     "net.0": ColwiseParallel(output_layouts=Replicate())
-    nn.ModuleList([RowParallelLinear(h, d) for _ in range(n)])    "blocks.*": RowwiseParallel(input_layouts=Replicate())
+    self.blocks.append(RowParallelLinear(h, d))                   "blocks.*": RowwiseParallel(input_layouts=Replicate())
 
 A class is ported as a whole or not at all: its forward function fits together only then.
 """
@@ -272,6 +272,9 @@ def _place(context: Context, call: ast.Call) -> tuple[str, str] | None:
                 return None
             path.insert(0, "*")
             repeated = True
+        elif isinstance(parent, ast.Call) and child is call and _appends(parent):
+            held = parent.func.value
+            return f"{held.attr}.*", f"{held.value.id}.{held.attr}[-1]"
         elif isinstance(parent, ast.Call):
             name = context.module.qualname(parent.func)
             if name not in _CONTAINERS or (isinstance(child, ast.Call) and _CONTAINERS[name]):
@@ -292,6 +295,14 @@ def _place(context: Context, call: ast.Call) -> tuple[str, str] | None:
         else:
             return None
     return None
+
+
+def _appends(call: ast.Call) -> bool:
+    """``self.layers.append(...)`` as a statement."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr != "append" or not isinstance(call.parent, ast.Expr):
+        return False
+    return isinstance(function.value, ast.Attribute) and _is_self(function.value.value)
 
 
 def _climb(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:

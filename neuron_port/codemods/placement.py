@@ -18,11 +18,11 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Context, Report, Site
-from neuron_port.codemods.mesh import Mesh, mesh_at
+from neuron_port.codemods.mesh import Mesh, is_shared, mesh_at
 from neuron_port.codemods.parallel_plan import PLAN, plan_of
 from neuron_port.edits.operations import InsertStatement, ReplaceStatement
 from neuron_port.findings import Applicability
-from neuron_port.semantics.module import enclosing_class, enclosing_function, statement
+from neuron_port.semantics.module import ancestors, enclosing_class, enclosing_function, statement
 
 CODE = "NP284"
 _ELSEWHERE = (
@@ -194,10 +194,18 @@ def _plain(context: Context) -> list[tuple[ast.Call, ast.expr]]:
         if not isinstance(call.func, ast.Attribute) or not call.args or _is_dtype(context, call.args[0]):
             continue
         model = _named_model(context, call, classes)
-        if model is None or isinstance(_problem(context, call, model), str):
+        if model is None or not _reads_mesh(context, call, model):
             continue
         found.setdefault((id(enclosing_function(call)), model.id), (call, model))
     return list(found.values())
+
+
+def _reads_mesh(context: Context, call: ast.Call, model: ast.expr) -> bool:
+    """Whether the plan can be applied here without a name that only this place would make global."""
+    mesh = _problem(context, call, model)
+    if isinstance(mesh, str):
+        return False
+    return mesh.function is None or mesh.function in ancestors(call) or not mesh.made or is_shared(context, mesh)
 
 
 def _named_model(context: Context, call: ast.Call, classes: set[str]) -> ast.Name | None:

@@ -17,6 +17,7 @@ from neuron_port.semantics.scopes import BindingKind
 # What the wrapped optimizer offers just as well.
 _PLAIN = frozenset({"step", "zero_grad", "defaults"})
 _SAVES = "torch_xla.core.xla_model.save"
+_WRAPPERS = ("DistributedDataParallel", "FullyShardedDataParallel", "torch.compile")
 _READS = frozenset({"parameters", "named_parameters"})
 _STATES = frozenset({"state_dict", "load_state_dict", "save_pretrained"})
 _FETCH = "torch_xla.core.xla_model._fetch_gradients"
@@ -54,6 +55,8 @@ def uses_of(context: Context, call: ast.Call, parameters: ast.expr) -> Uses:
     if not isinstance(assignment, ast.Assign) or len(assignment.targets) != 1 or not _is_chain(assignment.targets[0]):
         raise Unclear("the optimizer is not assigned to a name")
     optimizer = assignment.targets[0]
+    if _assigned(module, optimizer) > 1:
+        raise Unclear(f"{ast.unparse(optimizer)} is also made in another way")
     reads = _reads(module, parameters, set())
     model = reads[0].value if reads else None
     if model is None or not _is_chain(model) or any(not _same(read.value, model) for read in reads):
@@ -108,6 +111,19 @@ def _bound_before(module: Module, model: ast.expr, first: ast.stmt) -> None:
         raise Unclear(f"{model.id} is bound again after its parameters are read")
     if enclosing_function(bindings[0].node) is not enclosing_function(first):
         raise Unclear(f"{model.id} is not made in the function of its optimizer")
+    for binding in bindings:
+        made = module.qualname(binding.value.func) if isinstance(binding.value, ast.Call) else None
+        if (made or "").endswith(_WRAPPERS):
+            raise Unclear(f"{model.id} is wrapped by {made.rpartition('.')[2]} already; shard the model inside instead")
+
+
+def _assigned(module: Module, target: ast.expr) -> int:
+    """How often a name, or an attribute of an object, is assigned."""
+    if isinstance(target, ast.Name):
+        return len(module.bindings(target))
+    around = enclosing_class(target)
+    stores = module.found.stores.get(target.attr, ()) if isinstance(target, ast.Attribute) else ()
+    return sum(_same(store, target) and enclosing_class(store) is around for store, _ in stores)
 
 
 def _saves(module: Module, model: ast.expr, first: ast.stmt) -> Iterator[ast.Call]:

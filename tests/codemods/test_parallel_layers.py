@@ -107,6 +107,11 @@ LINES = [
         '"x.*": ColwiseParallel(output_layouts=Replicate())',
     ),
     (
+        "for _ in range(3): self.x.append(RowParallelLinear(a, b, init_method=nn.init.zeros_))",
+        ["for _ in range(3): self.x.append(nn.Linear(a, b)); nn.init.zeros_(self.x[-1].weight)"],
+        '"x.*": RowwiseParallel(input_layouts=Replicate())',
+    ),
+    (
         "self.x = nn.Sequential(*[ColumnParallelLinear(a, a) for _ in range(3)])",
         ["self.x = nn.Sequential(*[nn.Linear(a, a) for _ in range(3)])"],
         '"x.*": ColwiseParallel(output_layouts=Replicate())',

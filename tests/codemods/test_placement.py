@@ -83,6 +83,14 @@ def test_plan_is_not_applied(lines: list[str], reason: str) -> None:
     assert lines[-1] in ported(source)
 
 
+def test_model_that_another_function_places() -> None:
+    other = "\n\ndef other(device):\n    model = Net(2)\n    model.to(device)\n"
+    assert f"    {APPLY}\n" not in ported(HEAD + other)
+    shared = ported(HEAD + other.replace("model = Net(2)", "model = Net(parallel_state.get_data_parallel_rank())"))
+    assert "    global mesh\n" in shared
+    assert f"    {APPLY}\n    model.to(device)\n" in shared
+
+
 def test_model_that_places_itself() -> None:
     after = ported(
         HEAD.replace(

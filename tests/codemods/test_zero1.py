@@ -82,6 +82,14 @@ def main(batches, lr, norm):
         (made("", loop=f"{LOOP}    optimizer.init_zero()\n"), "uses its init_zero"),
         (made("", loop=f"{LOOP}    torch.save(model.state_dict(), 'x')\n"), "which are shards after fully_shard"),
         (made("", loop=f"{LOOP}    xm.save({{'m': model.state_dict()}}, 'x')\n"), "which are shards after fully_shard"),
+        (
+            made("", before="    if lr:\n        optimizer = torch.optim.AdamW(model.parameters())\n"),
+            "made in another way",
+        ),
+        (
+            made("").replace("= torch.nn.Linear(2, 2)", "= torch.nn.parallel.DistributedDataParallel(net)"),
+            "wrapped by Dist",
+        ),
         (made("", loop=f"{LOOP}    model = wrap(model)\n"), "model is bound again"),
         (made("").replace("optimizer = Zero", "return Zero"), "not assigned to a name"),
         (made("").replace("model.parameters()", "parameters"), "those of one model"),
