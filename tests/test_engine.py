@@ -144,3 +144,19 @@ def test_every_edit_alone_gives_python() -> None:
             after = rest[0][end.column - 1 :] + "".join(rest[1:])
             lines = (before + edit.content + after).splitlines(keepends=True)
         compile("".join(lines), "x.py", "exec")
+
+
+def test_nothing_of_torch_is_imported_before_the_settings_in_front_of_it() -> None:
+    source = """
+        from settings import load
+
+        load()
+
+        import torch
+        from torch_xla.distributed.fsdp import checkpoint_module
+
+
+        def wrapped(block):
+            return checkpoint_module(block)
+    """
+    assert ported(source).startswith("\nfrom settings import load\n\nload()\n\nimport torch\nfrom torch.distributed.")

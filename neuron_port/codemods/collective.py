@@ -3,6 +3,7 @@
 "sum", xm.REDUCE_SUM                        ->  torch.distributed.ReduceOp.SUM
 scale=1.0 / xr.world_size()                 ->  torch.distributed.ReduceOp.AVG
 groups=get_tensor_parallel_group()._mesh    ->  group=get_tensor_parallel_group()
+groups = get_data_parallel_group()._mesh    ->  groups = get_data_parallel_group()      (read in the call alone)
 groups=get_data_parallel_replica_groups()   ->  group=mesh["dp"].get_group()
 """
 
@@ -16,7 +17,8 @@ from neuron_port.codemods.argument_table import claim, spell_closest, value_of
 from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Site, Spelling
 from neuron_port.codemods.mesh import replica_group
-from neuron_port.edits.operations import Operation
+from neuron_port.edits.operations import Operation, Replace
+from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.scopes import BindingKind
 
 _XM = "torch_xla.core.xla_model."
@@ -166,7 +168,10 @@ def group(site: Site, given: ast.expr | None) -> Group | None:
     if isinstance(given, ast.Name):
         bindings = site.module.bindings(given)
         value = bindings[0].value if len(bindings) == 1 and bindings[0].kind is BindingKind.ASSIGN else None
-        given = value if _is_mesh(value) else given
+        if _is_mesh(value):
+            if any(site.call not in ancestors(read) for read in site.module.references(bindings[0])):
+                raise Left(f"{_GROUPS}: {given.id} is read elsewhere too")
+            return Group("{group}", {"group": given}, (Replace(value, "{group}", {"group": value.value}),))
     if _is_mesh(given):
         return Group("{group}", {"group": given.value})
     raise Left(f"{_GROUPS}: {of_mesh}" if of_mesh is not None else _GROUPS)

@@ -74,10 +74,37 @@ def _asked_for(context: Context, node: ast.AST) -> bool:
                 function = part.func if isinstance(part, ast.Call) else part
                 name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
                 if truth and _ASKS.search(name):
-                    return True
+                    return not _chosen(context, part)
                 if truth and name == "find_spec" and isinstance(part, ast.Call) and part.args:
                     return isinstance(part.args[0], ast.Constant) and is_old(str(part.args[0].value))
         child = around
+    return False
+
+
+def _chosen(context: Context, part: ast.expr) -> bool:
+    """Whether a flag only follows from the chosen device: ``is_xla = True`` beside it, ``device.type == "xla"``."""
+    if not isinstance(part, ast.Name):
+        return False
+    bindings = context.module.bindings(part)
+    values = [binding.value for binding in bindings if binding.kind is BindingKind.ASSIGN]
+    if not values or len(values) < len(bindings):
+        return False
+    return any(map(_is_true, values)) and all(
+        isinstance(value, ast.Constant) and (not _is_true(value) or not _tried_beside(value)) for value in values
+    )
+
+
+def _is_true(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Constant) and value.value is True
+
+
+def _tried_beside(value: ast.expr) -> bool:
+    """Whether a flag is set where the package was found."""
+    for around in ancestors(value):
+        if isinstance(around, (ast.Try, ast.ExceptHandler)):
+            return True
+        if isinstance(around, ast.If) and re.search("find_spec|(?i:available|installed)", ast.unparse(around.test)):
+            return True
     return False
 
 

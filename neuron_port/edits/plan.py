@@ -185,7 +185,7 @@ class Plan:
             texts = sorted(known) + texts  # bound only behind the place of the definitions
         if not texts:
             return
-        anchor = requirements.last_leading_import(self._places.tree)
+        anchor = self._late_torch(texts) or requirements.last_leading_import(self._places.tree)
         if anchor is not None:
             line = self._places.logical_line(anchor)
             last = self._places.tree.body[line.last]
@@ -193,8 +193,27 @@ class Plan:
             if any(id(each) in self._changes and self._changes[id(each)].in_block for each in on_line):
                 self._changes.setdefault(id(last), _Changes(last)).imports_behind += texts
                 return
-        self._pending.append(requirements.insertion(texts, self._places.tree, self._places))
+        self._pending.append(requirements.insertion(texts, anchor, self._places))
         self._imports_inserted = True
+
+    def _late_torch(self, texts: list[str]) -> ast.stmt | None:
+        """Return the import of torch that settings such as ``load_dotenv()`` are put in front of, where there is one.
+
+        What is imported from torch must not come before them; ``None`` where something in front of it is rewritten.
+        """
+        if self._definitions or not all(requirements.of_torch(text) for text in texts):
+            return None
+        body, start = self._places.tree.body, self._behind_leading()
+        if any(requirements.imports_torch(each) for each in body[:start]):
+            return None
+        changed = {id(statement) for statement in self._written} | set(self._changes)
+        for each in body[start:]:
+            if requirements.imports_torch(each):
+                return each
+            apart = isinstance(each, (*_APART, ast.Import, ast.ImportFrom))
+            if not apart and changed & {id(inner) for inner in ast.walk(each)}:
+                return None
+        return None
 
     def _import_changes(self) -> dict[int, ImportChanges]:
         return {key: change.imports for key, change in self._changes.items() if change.imports}

@@ -40,12 +40,23 @@ def bound_by(statements: Iterable[ast.stmt]) -> set[str]:
     return {alias.name.partition(".")[0] for alias in aliases if alias.asname is None}
 
 
-def insertion(texts: list[str], tree: ast.Module, places: Places) -> Splice:
-    """Return the splice that adds import statements, behind the last leading import or in front of the code."""
-    lines = places.lines
+def of_torch(text: str) -> bool:
+    """Say whether an import statement imports torch, or something of it."""
+    return text.split()[1].partition(".")[0] == "torch"
+
+
+def imports_torch(statement: ast.stmt) -> bool:
+    """Say whether a statement imports torch, or something of it."""
+    if isinstance(statement, ast.ImportFrom):
+        return statement.level == 0 and of_torch(f"from {statement.module}")
+    return isinstance(statement, ast.Import) and any(of_torch(f"import {alias.name}") for alias in statement.names)
+
+
+def insertion(texts: list[str], anchor: ast.stmt | None, places: Places) -> Splice:
+    """Return the splice that adds import statements, behind the import ``anchor`` or in front of the code."""
+    lines, tree = places.lines, places.tree
     newline = lines.newline
     code = newline.join(texts)
-    anchor = last_leading_import(tree)
     if anchor is None and tree.body and _docstring(tree.body[0]):
         anchor = tree.body[0]
     if anchor is None and tree.body:

@@ -156,7 +156,15 @@ def test_groups_of_neuronx_distributed(groups: str) -> None:
 
 def test_replica_groups_in_a_variable() -> None:
     source = "groups = make()._mesh\ny = xm.all_reduce('sum', x, groups=groups)"
-    assert body(source).endswith(f"dist.all_reduce(y, op={SUM}, group=make())")
+    assert body(source) == f"groups = make()\ny = x.detach().clone()\ndist.all_reduce(y, op={SUM}, group=groups)"
+    assert body("g = make()._mesh\nxm.reduce_scatter('sum', x, 1.0, 0, len(g[0]), output=y, groups=g)") == (
+        f"g = make()\ny.copy_(reduce_scattered(x, {SUM}, group=g))"
+    )
+
+
+def test_replica_groups_that_are_read_elsewhere() -> None:
+    source = "groups = make()._mesh\nprint(len(groups))\ny = xm.all_reduce('sum', x, groups=groups)"
+    assert body(source) == source
 
 
 @pytest.mark.parametrize(

@@ -120,3 +120,44 @@ def test_an_optional_import_stays_when_another_one_of_the_same_name_goes() -> No
                 xm.set_rng_state(value)
         """,
     )
+
+
+def test_a_flag_that_follows_from_the_device_guards_nothing() -> None:
+    source = """
+        import torch
+
+
+        def train(name):
+            if name:
+                device, lazy = torch.device(name), False
+            else:
+                import torch_xla
+
+                device = torch_xla.device()
+            is_xla = False
+            if not name:
+                is_xla = True
+            if is_xla:
+                import torch_xla
+
+                torch_xla.sync(wait=True)
+            return device
+    """
+    after = ported(source)
+    assert "torch_xla" not in after
+    assert "if is_xla:\n        torch.accelerator.synchronize()" in after
+
+
+def test_a_flag_of_a_found_package_still_guards() -> None:
+    source = """
+        import importlib.util
+
+        has_xla = False
+        if importlib.util.find_spec("torch_xla"):
+            has_xla = True
+        if has_xla:
+            import torch_xla.core.xla_model as xm
+
+            xm.mark_step()
+    """
+    assert "xm.mark_step()" in ported(source)
