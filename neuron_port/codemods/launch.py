@@ -18,6 +18,8 @@
     else:
         xmp.spawn(work)                                 ->  work(0)
 
+Processes that share a queue are reported alone: under torchrun each would read all of it.
+
 ``xmp.spawn`` passed the number of the process among all, ``torch_xla.launch`` under torchrun the one on its host.
 """
 
@@ -34,9 +36,11 @@ from neuron_port.edits.operations import GuardStatement, InsertStatement, Operat
 from neuron_port.findings import Applicability
 from neuron_port.semantics.guards import block_of
 from neuron_port.semantics.processes import Launch
+from neuron_port.semantics.scopes import BindingKind
 
 _SEEDS = ("manual_seed", "set_seed", "seed_everything", "manual_seed_all", "set_rng_state", "broadcast_master_param")
 _DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
+_SHARED = frozenset({"Queue", "JoinableQueue", "SimpleQueue", "Value", "Array"})
 _EXIT = 'raise SystemExit("start this program with torchrun")'
 _BACKEND = "torch.distributed.get_default_backend_for_device({device})"
 
@@ -77,6 +81,12 @@ def _problem(site: Site, launch: Launch) -> str | None:
         return "its arguments are unpacked"
     if launch.function is None:
         return "it names no function"
+    shared = _shared(site, call)
+    if shared is not None and not launch.single:
+        return (
+            f"all its processes share {shared}, and torchrun starts them apart from one another: let each process make its "
+            "own, with its share of the data"
+        )
     processes = site.context.processes
     if processes.joins(launch) and not processes.grouped_before(launch):
         for init in processes.other_inits(launch):
@@ -84,6 +94,21 @@ def _problem(site: Site, launch: Launch) -> str | None:
                 return f"the process group that line {init.lineno} makes in some cases has to be made in all"
     if not isinstance(call.parent, (ast.Expr, ast.Return)):
         return "its result is used, which torchrun does not give"
+    return None
+
+
+def _shared(site: Site, call: ast.Call) -> str | None:
+    """The queue or other object of multiprocessing that the processes are given."""
+    _, holes = _arguments(call)
+    for name in (each for each in holes.values() if isinstance(each, ast.Name)):
+        for binding in site.module.bindings(name):
+            made = binding.value if binding.kind is BindingKind.ASSIGN else None
+            maker = made.func if isinstance(made, ast.Call) else None
+            package, _, kind = (
+                (site.module.qualname(maker) or "").rpartition(".") if maker is not None else ("", "", "")
+            )
+            if package in ("multiprocessing", "torch.multiprocessing") and kind in _SHARED:
+                return name.id
     return None
 
 

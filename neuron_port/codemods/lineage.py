@@ -112,6 +112,8 @@ def optional_use(context: Context, node: ast.AST) -> bool:
     """Whether a name is only bound by an optional import, and by ``name = None`` where that failed."""
     bindings = context.module.bindings(root(node)) if isinstance(root(node), ast.Name) else ()
     imports = [binding for binding in bindings if binding.kind is BindingKind.IMPORT]
+    if any(binding.qualname == "torch" for binding in imports):
+        return False  # a program that reports a missing torch means every platform
     return bool(imports) and all(is_optional(context, binding) for binding in imports)
 
 

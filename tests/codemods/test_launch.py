@@ -273,6 +273,13 @@ def test_message_asks_for_a_seed_after_fork() -> None:
     assert "seed them" not in message(f"{SPAWN}from torch.nn.parallel import DistributedDataParallel as DDP\n{forked}")
 
 
+def test_shared_queue() -> None:
+    made = f"{SPAWN}import torch.multiprocessing as mp\nbatches = mp.Queue(8)\n"
+    assert found(made, "xmp.spawn(work, args=(flags, batches))", "NP250") == ["error manual"]
+    assert "all its processes share batches" in message(f"{made}xmp.spawn(work, args=(flags, batches))\n")
+    assert found(made, "xmp.spawn(work, args=(flags,))", "NP250") == ["error unsafe"]
+
+
 def test_model_wrapper() -> None:
     seeded = f"{HEAD}torch.manual_seed(0)\n"
     assert port(seeded, "m = xmp.MpModelWrapper(Net())", "safe") == "m = Net()"

@@ -161,3 +161,17 @@ def test_a_flag_of_a_found_package_still_guards() -> None:
             xm.mark_step()
     """
     assert "xm.mark_step()" in ported(source)
+
+
+def test_torch_itself_is_no_old_package() -> None:
+    source = """
+        try:
+            import torch
+        except Exception:
+            torch = None
+
+
+        def run(path):
+            return torch.ones(2).to("xla"), torch.jit.load(path)
+    """
+    assert 'torch.ones(2).to("neuron")' in ported(source)
