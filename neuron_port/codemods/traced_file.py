@@ -45,19 +45,23 @@ def inspect(site: Site) -> Iterator[Report]:
     if call is None:
         return
     if site.form == "method":
-        if is_neuron_file(site.module) and len(call.args) == 1 and _is_traced(site, call.func.value):
-            yield _saved(site, call, call.func.value, call.args[0])
+        if is_neuron_file(site.module) and len(call.args) == 1:
+            receiver = call.func.value
+            if _is_traced(site, receiver):
+                yield _saved(site, call, receiver, call.args[0])
+            elif is_chain(receiver) and _is_named_so(receiver):
+                yield _unsure(site, call, f"if this is a traced model: {_KEEP}")
     elif site.qualname == "torch.jit.load":
         yield from _load(site, call)
     elif call.args and not _is_torchscript(site, call.args[0]):
-        if is_neuron_file(site.module):
+        if is_neuron_file(site.module) and (traces(site.module) or "neuron" in ast.unparse(call).lower()):
             yield _saved(site, call, call.args[0], call.args[1] if len(call.args) == 2 else None)
-        elif compiles_for_neuron(site.module):
+        elif is_neuron_file(site.module) or compiles_for_neuron(site.module):
             yield _unsure(site, call, f"if this is compiled for Neuron: {_KEEP}")
 
 
 def _is_traced(site: Site, receiver: ast.expr) -> bool:
-    """Whether ``receiver.save(path)`` saves a traced model: by a trace, by a function that returns one, by its name."""
+    """Whether ``receiver.save(path)`` saves a traced model: by a trace, or by a function that returns one."""
     module = site.module
     if isinstance(receiver, ast.Call):
         return module.qualname(receiver.func) in TRACES or _returns_traced(site, receiver)
@@ -66,10 +70,13 @@ def _is_traced(site: Site, receiver: ast.expr) -> bool:
     if any(same_value(receiver, trace.target) for trace in traces(module)):
         return True
     bindings = module.bindings(receiver) if isinstance(receiver, ast.Name) else []
-    if any(isinstance(each.value, ast.Call) and _returns_traced(site, each.value) for each in bindings):
-        return True
-    name = receiver.attr if isinstance(receiver, ast.Attribute) else receiver.id
-    return "neuron" in name.lower() or "traced" in name.lower()
+    return any(isinstance(each.value, ast.Call) and _returns_traced(site, each.value) for each in bindings)
+
+
+def _is_named_so(receiver: ast.expr) -> bool:
+    """``model_neuron``, ``traced_encoder``, but not ``neuron_config``."""
+    name = (receiver.attr if isinstance(receiver, ast.Attribute) else receiver.id).lower()
+    return "traced" in name or ("neuron" in name and any(word in name for word in ("model", "net", "coder", "module")))
 
 
 def _returns_traced(site: Site, call: ast.Call) -> bool:

@@ -6,7 +6,7 @@ mesh = xs.get_1d_mesh("data")
     ->  mesh = init_device_mesh("neuron", (torch.distributed.get_world_size(),), mesh_dim_names=("data",))
 mesh.get_logical_mesh(), mesh.mesh_shape, mesh.axis_names
     ->  mesh.mesh, mesh.shape, mesh.mesh_dim_names
-xs.set_global_mesh(mesh)                     ->  (removed), where the file never asks for it    (unsafe)
+xs.set_global_mesh(mesh)                     ->  (removed), where the file uses the mesh itself   (unsafe)
 xs.Mesh(order, shape), xs.HybridMesh(...)        reported: devices in another order
 xs.get_global_mesh()                             reported
 """
@@ -113,7 +113,11 @@ def _reads(site: Site, call: ast.Call) -> Iterator[Operation]:
 
 def _kept(site: Site, call: ast.Call) -> Report:
     asked = site.module.calls_to(*_READERS)
-    if asked or not isinstance(call.parent, ast.Expr):
+    # A mesh that is only kept here is read in other files: they have to get it another way first.
+    mesh = call.args[0] if len(call.args) == 1 else None
+    bindings = site.module.bindings(mesh) if isinstance(mesh, ast.Name) else []
+    used = any(len(site.module.references(binding)) > 1 for binding in bindings)
+    if asked or not used or not isinstance(call.parent, ast.Expr):
         return site.report(applicability=Applicability.MANUAL)
     return site.report(
         applicability=Applicability.UNSAFE,

@@ -542,6 +542,21 @@ def test_other_saves(line: str) -> None:
     assert codes(f"{HEAD}{line}\n") == []
 
 
+@pytest.mark.parametrize(
+    ("line", "severity"),
+    [
+        ("model_neuron.save('a.pt')", ["warning"]),
+        ("self.traced_encoder.save('a.pt')", ["warning"]),
+        ("torch.jit.save(model, 'a.pt')", ["warning"]),
+        ("torch.jit.save(model_neuron, 'a.pt')", ["error"]),
+        ("torch.jit.save(model, 'neuron/model.pt')", ["error"]),
+        ("neuron_config.save('a.json')", []),
+    ],
+)
+def test_saves_of_what_only_the_name_tells(line: str, severity: list[str]) -> None:
+    assert [f.severity.word for f in check(f"{HEAD}{line}\n") if f.code == "NP275"] == severity
+
+
 def test_torchscript_beside_neuron() -> None:
     lines = "scripted = torch.jit.trace(net, example)\ntorch.jit.save(scripted, 'cpu.pt')\nsame = torch.jit.load('cpu.pt')\n"
     assert codes(f"{HEAD}{lines}") == []

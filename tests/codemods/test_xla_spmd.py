@@ -77,6 +77,9 @@ def test_what_is_read_of_a_mesh() -> None:
 
 def test_global_mesh() -> None:
     assert body("xs.set_global_mesh(mesh)\nprint(mesh)") == "print(mesh)"
+    for lines in ("xs.set_global_mesh(mesh)", "xs.set_global_mesh(build())"):
+        found = [f for f in check(f"{HEAD}{MESH}{lines}\n") if f.code == "NP268" and f.location.row == 5]
+        assert [f.applicability.word for f in found] == ["manual"]
     lines = "xs.set_global_mesh(mesh)\nother = xs.get_global_mesh()"
     found = [f for f in check(f"{HEAD}{MESH}{lines}\n") if f.code == "NP268" and f.location.row > 4]
     assert [(f.location.row, f.applicability.word) for f in found] == [(5, "manual"), (6, "manual")]
