@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from tests.validation_cpu.port_and_run import ported, run_original, run_port  # noqa: E402
+from tests.validation_cpu.port_and_run import ported, run_original, run_port
 
 HEAD = """
 import torch
