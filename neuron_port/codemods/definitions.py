@@ -60,7 +60,8 @@ def available(module: Module, name: str, replaced: str | None = None) -> tuple[O
     The definition may take the place of an import of the qualified name ``replaced``.
     """
     found = definition(name)
-    for scope in module.found.scopes:
+    # What a class body binds is read through the class, and hides nothing from its methods.
+    for scope in [scope for scope in module.found.scopes if not scope.is_class]:
         for binding in scope.bindings.get(name, ()):
             if replaced is not None and binding.qualname == replaced:
                 continue  # the import goes

@@ -18,6 +18,8 @@ from neuron_port.semantics.scopes import Binding, BindingKind
 # What passes the elements of its first argument on, one by one.
 _SAME = frozenset({"iter", "tqdm", "islice", "track", "progress_bar"})
 _HARMLESS = frozenset({"len", "print", "bool"})
+# Decorators of functions that are called as they are written.
+_PLAIN = frozenset({"torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.set_grad_enabled"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _MAX_DEPTH = 4
 
@@ -157,7 +159,10 @@ class Iteration:
             return None
         bindings = self._module.bindings(call.func)
         node = bindings[0].node if len(bindings) == 1 else None
-        return node if isinstance(node, ast.FunctionDef) and not node.decorator_list else None
+        if not isinstance(node, ast.FunctionDef):
+            return None
+        decorators = [item.func if isinstance(item, ast.Call) else item for item in node.decorator_list]
+        return node if all(self._module.qualname(item) in _PLAIN for item in decorators) else None
 
     def _calls(self, function: ast.FunctionDef) -> list[ast.Call]:
         """The calls of a function that nothing else refers to."""
@@ -179,7 +184,7 @@ class Iteration:
         owner = target.scope.owner(target.id)
         bindings = owner.bindings.get(target.id, [])
         own = next((binding for binding in bindings if binding.node is target), None)
-        if own is None:
+        if own is None or owner.is_class:
             raise _Other
         others = [binding for binding in bindings if binding is not own and not _is_nothing(binding)]
         mixed = not all(binding.value is not None and self._belongs(binding.value) for binding in others)
@@ -195,6 +200,8 @@ class Iteration:
                 self._follow(reference, parts, found, depth + 1)
             elif not inside and reference.scope is not target.scope:
                 raise _Other  # a function made before, and perhaps called after
+        if owner.parent is None and not found.loops:
+            raise _Other  # made for other files
 
     def _replaces(self, binding: Binding) -> bool:
         """Whether a variable means something else from this statement on: it runs once, and always."""

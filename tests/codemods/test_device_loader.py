@@ -109,6 +109,7 @@ def test_forms_of_loops(loop: str) -> None:
     "line",
     [
         "print(len(loader))",
+        "if loader:\n    f()",
         "assert loader is not None",
         "del loader",
         "bar = tqdm(loader)\nbar.set_description('a')\nfor x in bar:\n    x = to_device(x, device)\n    f(x)",
@@ -116,12 +117,14 @@ def test_forms_of_loops(loop: str) -> None:
 )
 def test_what_may_be_done_with_a_plain_loader(line: str) -> None:
     before = line.replace("    x = to_device(x, device)\n", "")
-    assert body(f"loader = pl.MpDeviceLoader(batches, device)\n{before}\n") == f"loader = batches\n{line}\n"
+    loop = "for y in loader:\n    y = y.to(device)\n    f(y.shape)\n"
+    source = f"loader = pl.MpDeviceLoader(batches, device)\n{loop}{before}\n".replace("    y = y.to(device)\n", "")
+    assert body(source) == f"loader = batches\n{loop}{line}\n"
 
 
 def test_the_wrapped_loader_is_the_loader() -> None:
-    source = "loader = pl.MpDeviceLoader(batches, device)\nloader._loader.sampler.set_epoch(1)\n"
-    assert body(source) == "loader = batches\nloader.sampler.set_epoch(1)\n"
+    source = "def g():\n    loader = pl.MpDeviceLoader(batches, device)\n    loader._loader.sampler.set_epoch(1)\n"
+    assert body(source).endswith("def g():\n    loader = batches\n    loader.sampler.set_epoch(1)\n")
 
 
 @pytest.mark.parametrize(
@@ -138,6 +141,9 @@ def test_the_wrapped_loader_is_the_loader() -> None:
         "loader = {}\nfor self.x in loader:\n    f(self.x)",
         "if a:\n    loader = {}\nelse:\n    loader = batches\nfor x in loader:\n    f(x)",
         "if a:\n    batches = {}\nfor x in batches:\n    f(x)",
+        "loader = {}",
+        "loader = {}\nprint(len(loader))",
+        "class Data:\n    loader = {}\n\n    def run(self):\n        for x in self.loader:\n            f(x)",
     ],
 )
 def test_other_uses_get_a_class(line: str) -> None:
@@ -183,6 +189,14 @@ def test_a_function_that_only_iterates_its_parameter() -> None:
     expected = expected.replace("pl.MpDeviceLoader(batches, device)", "batches")
     expected = expected.replace("pl.MpDeviceLoader(others, device)", "others")
     assert body(source).lstrip("\n") == expected
+
+
+@pytest.mark.parametrize("decorator", ["@torch.no_grad()", "@torch.inference_mode()", "@torch.no_grad"])
+def test_a_function_with_a_harmless_decorator(decorator: str) -> None:
+    source = f"{decorator}\ndef test(loader):\n    for x in loader:\n        model(x)\n\ntest(pl.MpDeviceLoader(batches, device))\n"
+    assert "        x = x.to(device)\n" in body(source)
+    other = source.replace(decorator, "@cached")
+    assert "test(DeviceLoader(batches, device))" in body(other)
 
 
 @pytest.mark.parametrize(
@@ -335,3 +349,8 @@ def test_samples_without_a_count() -> None:
     source = "import torch_xla.utils.utils as xu\n\na = xu.SampleGenerator(x)\nb = xu.SampleGenerator\n"
     assert [item.location.row for item in check(source) if item.code == "NP258"] == [3, 4]
     assert ported(source) == source
+
+
+def test_a_method_of_the_same_name_hides_nothing() -> None:
+    source = "class A:\n    def to_device(self, x):\n        return x\n\nloaders = [pl.MpDeviceLoader(batches, device)]\n"
+    assert "loaders = [DeviceLoader(batches, device)]" in body(source)
