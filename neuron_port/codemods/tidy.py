@@ -1,4 +1,4 @@
-"""Looks at all operations of a file together: an ``if`` whose whole body goes is removed with it."""
+"""Looks at all operations of a file together: an ``if`` or a ``try`` whose whole body goes is removed with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _QUESTIONS = frozenset(
 
 
 def tidy(groups: Sequence[Sequence[Operation]]) -> list[Operation]:
-    """The operations of all reports, with emptied ``if`` statements removed as a whole.
+    """The operations of all reports, with emptied ``if`` and ``try`` statements removed as a whole.
 
     Only a condition that merely looks something up may go; one that calls anything but a test for a device stays, and
     its body becomes ``pass``. What a report needs (an import, a definition) goes with its last place.
@@ -31,17 +31,17 @@ def tidy(groups: Sequence[Sequence[Operation]]) -> list[Operation]:
     grown = True
     while grown:
         grown = False
-        for node in list(removed.values()):
+        for node in (*removed.values(), *imports.values()):
             parent = node.parent
-            if (
-                isinstance(parent, ast.If)
-                and id(parent) not in removed
-                and all(id(each) in removed or id(each) in imports for each in (*parent.body, *parent.orelse))
-                and _only_looks(parent.test)
-                and not _is_elif(parent)
-            ):
+            if id(parent) in removed or not all(id(each) in removed or id(each) in imports for each in _block(parent)):
+                continue
+            if isinstance(parent, ast.If):
+                grown = _only_looks(parent.test) and not _is_elif(parent)
+            else:
+                grown = any(id(each) in removed for each in parent.body)  # else it asks for a package
+            if grown:
                 removed[id(parent)] = parent
-                grown = True
+                break
     inside = {id(inner) for node in removed.values() for inner in ast.walk(node) if inner is not node}
     kept: list[Operation] = []
     for group in groups:
@@ -54,11 +54,20 @@ def tidy(groups: Sequence[Sequence[Operation]]) -> list[Operation]:
     return kept
 
 
-def _imports_that_go(operations: Sequence[Operation]) -> set[int]:
-    """Import statements that lose all their names."""
+def _imports_that_go(operations: Sequence[Operation]) -> dict[int, ast.stmt]:
+    """Import statements that lose all their names, by their identity."""
     aliases = {id(each.alias) for each in operations if isinstance(each, RemoveImport)}
     statements = (each.statement for each in operations if isinstance(each, RemoveImport))
-    return {id(statement) for statement in statements if all(id(alias) in aliases for alias in statement.names)}
+    return {id(each): each for each in statements if all(id(alias) in aliases for alias in each.names)}
+
+
+def _block(parent: ast.AST) -> Sequence[ast.AST]:
+    """What has to go for a statement to go: all of an ``if``, and what a ``try`` tries where that is all it does."""
+    if isinstance(parent, ast.If):
+        return (*parent.body, *parent.orelse)
+    if isinstance(parent, ast.Try) and not parent.orelse and not parent.finalbody:
+        return parent.body
+    return (parent,)  # never removed itself
 
 
 def _goes(operation: Operation, inside: Container[int], removed: Container[int]) -> bool:

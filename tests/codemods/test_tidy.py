@@ -102,3 +102,44 @@ def test_a_print_of_the_master_goes_with_what_it_prints() -> None:
         logging.info("done")
         """,
     )
+
+
+def test_a_branch_and_a_try_that_only_did_what_goes() -> None:
+    assert_ported(
+        """
+        import torch
+        import torch_xla.core.xla_model as xm
+        import torch_xla.debug.metrics as met
+
+
+        GPU = True
+        if GPU:
+            import torch.cuda
+
+
+        def main():
+            try:
+                print(met.metrics_report())
+            except Exception as error:
+                print("no metrics", error)
+            try:
+                xm.mark_step()
+            finally:
+                print("done")
+            return torch.zeros(2, device="cuda")
+        """,
+        """
+        import torch
+
+
+        GPU = True
+
+
+        def main():
+            try:
+                pass
+            finally:
+                print("done")
+            return torch.zeros(2, device="neuron")
+        """,
+    )
