@@ -28,6 +28,9 @@ from neuron_port.semantics.scopes import Binding, BindingKind
 FAMILY = "xla"
 _ASKS = re.compile(r"(?i)(xla|tpu|neuroncore)_?(is_)?available|(has|use|is|with|on)_?(torch_)?(xla|tpu)\w*\Z|\Axla\Z")
 _SHOWN = 4
+# Files of traced models, and the packages whose import registers what they hold.
+_SAVED = "NP275"
+_REGISTERING = ("torch_neuron", "torch_neuronx")
 
 
 class Standing(Enum):
@@ -144,8 +147,16 @@ def settle(context: Context, reports: list[Report]) -> None:
         level = min(level, Applicability.UNSAFE)
     for report in fixable:
         report.applicability = level
+    if (blockers or level < Applicability.SAFE) and standing(context) is Standing.NEEDED:
+        # Safe fixes leave the file on the old platform: CUDA code in it serves that one, as a shim or not at all.
+        for report in reports:
+            if report.fixable and not _is_lineage(report):
+                report.applicability = min(report.applicability, Applicability.UNSAFE)
+    loads = any(report.rule.code == _SAVED and not report.fixable for report in own)
     for report in own if fixable or not blockers else ():
         binding = report.imported
+        if loads and binding is not None and imported_name(binding) in _REGISTERING:
+            continue  # torch.jit.load needs its operators
         if binding is not None and not report.operations and _only_for_effect(context, report, binding):
             report.operations = (RemoveImport(binding.statement, binding.node),)
             report.applicability = level

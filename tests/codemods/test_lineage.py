@@ -175,3 +175,42 @@ def test_torch_itself_is_no_old_package() -> None:
             return torch.ones(2).to("xla"), torch.jit.load(path)
     """
     assert 'torch.ones(2).to("neuron")' in ported(source)
+
+
+def test_a_file_that_stays_on_the_old_platform_keeps_its_cuda_shims() -> None:
+    source = """
+        import torch
+        import torch_xla.core.xla_model as xm
+
+        torch.cuda.is_bf16_supported = lambda: True
+        torch.cuda.synchronize()
+        print(xm.xla_device_kind())
+        xm.mark_step()
+    """
+    assert "torch.cuda" in ported(source, "safe")
+    assert "torch.cuda" not in ported(source)
+
+
+def test_cuda_code_beside_an_optional_import_is_ported_as_ever() -> None:
+    source = """
+        import torch
+        try:
+            import torch_xla.core.xla_model as xm
+        except ImportError:
+            xm = None
+
+        torch.cuda.synchronize()
+        if xm is not None:
+            print(xm.xla_device_kind())
+    """
+    assert "torch.accelerator.synchronize()" in ported(source, "safe")
+
+
+def test_a_saved_trace_needs_the_import_that_registers_its_operators() -> None:
+    source = """
+        import torch
+        import torch_neuron
+
+        model = torch.jit.load("net.pt")
+    """
+    assert "import torch_neuron" in ported(source)
