@@ -58,6 +58,17 @@ def compare(site: Site, string: DeviceString, use: Use) -> Iterator[Report]:
             region=region,
         )
         return
+    rival = _rival(site, place, string) if named.cuda else None
+    if rival is not None:
+        yield site.report(
+            f"this is the branch for CUDA, and the one that line {rival.lineno} asks for is taken on Neuron; it is left alone",
+            code="NP122",
+            node=place,
+            applicability=Applicability.MANUAL,
+            evidence=use.evidence,
+            region=region,
+        )
+        return
     sources, known = _sources(site, place, string)
     outside = _from_option(site, sources) or (not sources and _from_environment(site, place, string))
     needed = not named.cuda and lineage.standing(site.context) is lineage.Standing.NEEDED
@@ -163,6 +174,39 @@ def _other(place: ast.AST, string: DeviceString) -> ast.expr | None:
     if not isinstance(place, ast.Compare) or len(place.ops) != 1:
         return None
     return place.comparators[0] if place.left is string.literal else place.left
+
+
+def _rival(site: Site, place: ast.AST, string: DeviceString) -> ast.Compare | None:
+    """Where the same value is compared with "xla" or "neuron": the branch behind that test is the one for Neuron."""
+    other = _other(place, string)
+    if other is None or not isinstance(place.ops[0], ast.Eq):
+        return None
+    for literal in site.module.found.strings:
+        if literal_text(literal) in ("xla", "neuron"):
+            listed = isinstance(literal.parent, (ast.Tuple, ast.List, ast.Set))
+            compare = literal.parent.parent if listed else literal.parent
+            if isinstance(compare, ast.Compare) and len(compare.ops) == 1 and _for_neuron(compare, listed=listed):
+                beside = compare.left if compare.left is not literal else compare.comparators[0]
+                if _same(other, beside):
+                    return compare
+    return None
+
+
+def _for_neuron(compare: ast.Compare, *, listed: bool) -> bool:
+    """Whether a comparison with one or several names chooses what CUDA has a branch of its own for."""
+    if not isinstance(compare.ops[0], ast.In if listed else ast.Eq):
+        return False
+    return not any(isinstance(node, ast.Constant) and node.value == "cuda" for node in ast.walk(compare))
+
+
+def _same(left: ast.expr, right: ast.expr) -> bool:
+    """Whether two expressions are spelled alike, and a name in them is the same variable."""
+    if ast.dump(left) != ast.dump(right):
+        return False
+    names = [
+        (node, twin) for node, twin in zip(ast.walk(left), ast.walk(right), strict=True) if isinstance(node, ast.Name)
+    ]
+    return all(node.scope.lookup(node.id) == twin.scope.lookup(twin.id) for node, twin in names)
 
 
 def _without_index(place: ast.AST, string: DeviceString) -> tuple[Operation, ...]:

@@ -36,6 +36,12 @@ from neuron_port.findings import Applicability
 from neuron_port.semantics.module import enclosing_function
 
 _WIDTH = 100
+_HERE = (
+    "torch.distributed.init_process_group",
+    "torch.distributed.distributed_c10d.init_process_group",
+    "torch.distributed.init_device_mesh",
+    "torch.distributed.device_mesh.init_device_mesh",
+)
 _OPERATORS = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -190,8 +196,11 @@ def _divides(call: ast.Call) -> bool:
 def _initialised(site: Site) -> Report:
     """Whether there is a mesh: by its name where it is made, by the process group in other files."""
     call = site.call
-    if call is None or not site.module.calls_to(*MAKERS):
-        return _asked(site, call) if call is not None else site.report(applicability=Applicability.MANUAL)
+    if call is None or (not site.module.calls_to(*MAKERS) and site.module.calls_to(*_HERE)):
+        # There is a process group, or a mesh for one function of several: neither says that there is one here.
+        return site.report(applicability=Applicability.MANUAL)
+    if not site.module.calls_to(*MAKERS):
+        return _asked(site, call)
     places = site.module.calls_to(*MAKERS)
     mesh = mesh_at(site.context, places[0])
     if isinstance(mesh, str) or len({enclosing_function(each) for each in places}) > 1:

@@ -53,6 +53,9 @@ def port_of(site: Site, call: ast.Call) -> Port:
     """
     model, example = _arguments(call)
     trace = trace_at(call)
+    kept = _kept_inside(site, call, trace, _without_eval(model)[0])
+    if kept is not None:
+        raise Unsure(f"line {kept.lineno} keeps it in the model that it is made of, which would call itself")
     found = reads(site.module, trace) if trace is not None else None
     used = uses(site.module, trace, found) if found is not None else Uses()
     writer = _Writer(site, call, trace, used)
@@ -99,6 +102,24 @@ def _arguments(call: ast.Call) -> tuple[ast.expr, ast.expr]:
 
 def _value(argument: ast.expr | ast.keyword) -> ast.expr:
     return argument.value if isinstance(argument, ast.keyword) else argument
+
+
+def _kept_inside(site: Site, call: ast.Call, trace: Trace | None, model: ast.expr) -> ast.expr | None:
+    """Where the traced model becomes part of the plain one: ``model.fast = torch_neuronx.trace(model, example)``.
+
+    A trace held a copy of the model; what torch.compile makes holds the model itself.
+    """
+    if not is_chain(model):
+        return None
+    for stores in site.module.found.stores.values():
+        for store, value in stores:
+            held = value is call or (trace is not None and is_chain(value or call) and same_value(value, trace.target))
+            owner = store.value if held and isinstance(store, ast.Attribute) else None
+            while owner is not None:
+                if is_chain(owner) and same_value(owner, model):
+                    return store
+                owner = owner.value if isinstance(owner, ast.Attribute) else None
+    return None
 
 
 class _Writer:

@@ -251,6 +251,9 @@ class Processes:
                         break
                     if self._makes(earlier, 0):
                         return True
+                behind = [later for later in block_of(around) if later.lineno > around.lineno]
+                if not isinstance(around, (*_FUNCTIONS, ast.ClassDef)) and any(map(self._inits, behind)):
+                    return False  # it is made only now
             if isinstance(around, _FUNCTIONS) and around is not node:
                 return self._called_grouped(around, depth, launched=launched)
             if isinstance(around, ast.Lambda) and not launched:
@@ -331,6 +334,13 @@ class Processes:
         if isinstance(statement, (ast.For, ast.AsyncFor, ast.While, ast.Match)):
             return False
         return any(self._call_makes(node, depth) for node in ast.walk(statement) if isinstance(node, ast.Call))
+
+    def _inits(self, statement: ast.stmt) -> bool:
+        """Whether a statement itself calls ``init_process_group``, which would raise where there is a group already."""
+        if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
+            return False
+        calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
+        return any(self.module.qualname(call.func) in _INIT and not self.asks_first(call) for call in calls)
 
     def _call_makes(self, call: ast.Call, depth: int) -> bool:
         if self.module.qualname(call.func) in _MAKERS:

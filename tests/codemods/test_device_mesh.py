@@ -220,6 +220,16 @@ def test_asked_for_where_it_is_made() -> None:
     assert "    if not torch.distributed.is_initialized():\n" in ported(apart)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ['torch.distributed.init_process_group("xla")', "def f():\n    parallel_state.initialize_model_parallel(2)\n" * 2],
+)
+def test_a_group_is_no_mesh(line: str) -> None:
+    line = line.replace("def f", "def g", 1)
+    after = ported(f"{HEAD}\n{line}\nassert not parallel_state.model_parallel_is_initialized()\n")
+    assert "assert not parallel_state.model_parallel_is_initialized()" in after
+
+
 def test_functions_with_meshes_of_their_own() -> None:
     source = """
         import torch

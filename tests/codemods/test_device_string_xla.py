@@ -184,3 +184,23 @@ def test_what_pins_memory() -> None:
     line = 'l = torch.utils.data.DataLoader(d, pin_memory_device="xla")'
     assert port(HEAD, line, "safe") == "l = torch.utils.data.DataLoader(d)"
     assert found(HEAD, line, "NP211") == ["error safe"]
+
+
+def test_the_branch_for_cuda_stays_beside_the_one_for_xla() -> None:
+    source = """
+        import os
+        import torch
+
+        device = os.environ["DEVICE"]
+        x = torch.zeros(1)
+        if device == "xla":
+            x = x.to("xla")
+        if device == "cuda":
+            x = x.to("cuda")
+            torch.cuda.synchronize()
+    """
+    after = ported(source)
+    assert 'if device in ("xla", "neuron"):\n    x = x.to("neuron")' in after
+    assert 'if device == "cuda":\n    x = x.to("cuda")\n    torch.cuda.synchronize()' in after
+    alone = source.replace('if device == "xla"', 'if other == "xla"')
+    assert 'if device in ("cuda", "neuron"):' in ported(alone)

@@ -387,6 +387,11 @@ def test_attribute_of_the_object() -> None:
     [
         ("torch_neuronx.trace(net, example).save(path)", "it is saved to a file, on line 7"),
         ("net = torch_neuronx.trace(net, example)\nserve(net)\nnet.save(path)", "it is saved to a file, on line 9"),
+        ("net.fast = torch_neuronx.trace(net, example)", "line 7 keeps it in the model that it is made of"),
+        (
+            "traced = torch_neuronx.trace(net, example)\nnet.encoder.fast = traced",
+            "line 8 keeps it in the model that it is made of",
+        ),
         ("HostModel = 1\nserve(torch_neuronx.trace(net, example))", "the name HostModel means something else here"),
         ("traced = torch_neuronx.trace(*args)", "a starred argument hides which parameter is set"),
         ("traced = torch_neuronx.trace(net, **more)", "a ** argument hides which parameter is set"),

@@ -58,6 +58,23 @@ def test_group_in_one_block(source: str, expected: list[bool]) -> None:
     assert grouped(source) == expected
 
 
+def test_no_group_where_it_is_made_only_now() -> None:
+    source = """
+        class Strategy:
+            def setup(self):
+                if self.plain:
+                    rank = here()
+                if self.old:
+                    dist.init_process_group("xla", init_method="pjrt://", rank=rank)
+                else:
+                    dist.init_process_group("xla", rank=rank)
+                here()
+    """
+    assert grouped(source) == [False, True]
+    asked = 'def f():\n    here()\n    if not dist.is_initialized():\n        dist.init_process_group("xla")\n'
+    assert grouped(f'{asked}dist.init_process_group("xla")\nf()') == [True]
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
