@@ -2,6 +2,8 @@
 
     dist.init_process_group("xla", rank=xm.get_ordinal(), world_size=xm.xrt_world_size())
         ->  dist.init_process_group("neuron")
+    dist.init_process_group("gloo", init_method="xla://")
+        ->  dist.init_process_group("cpu:gloo,neuron:neuron")                                               (unsafe)
     dist.new_group(ranks, pg_options={"xla_pg_options": {"mesh": groups}})     ->  dist.new_group(ranks)        (unsafe)
     init_method = "xla://"                                     ->  init_method = "env://"
     isinstance(dist.group.WORLD, xbn.ProcessGroupXla)          ->  dist.get_backend() == "neuron"
@@ -27,6 +29,7 @@ from neuron_port.semantics.scopes import BindingKind
 
 CODE = "NP253"
 _METHODS = ("xla://", "pjrt://")
+_BOTH = "cpu:gloo,neuron:neuron"
 _GROUPS = ("group", "pg", "process_group")
 
 
@@ -62,8 +65,27 @@ def arguments(site: Site) -> Iterator[Report]:
             operations=[drop(target, options)],
         )
     if site.qualname.endswith(".init_process_group"):
+        yield from _hosts_only(site, target)
         yield from _ranks(site, target)
         yield from _unended(site)
+
+
+def _hosts_only(site: Site, target: Called) -> Iterator[Report]:
+    """A gloo group beside the collectives of XLA programs: the one group of a Neuron process serves both."""
+    method, backend = target.argument("init_method", 1), target.argument("backend", 0)
+    word = value_of(backend) if backend is not None else None
+    value = getattr(value_of(method), "value", None) if method is not None else None
+    if not isinstance(value, str) or not value.startswith(_METHODS):
+        return
+    if isinstance(word, ast.Constant) and word.value == "gloo":
+        yield site.report(
+            "this group served the CPU tensors of programs whose collectives XLA compiled; on Neuron tensors of the device "
+            f'need it too: "{_BOTH}"',
+            node=word,
+            code=CODE,
+            applicability=Applicability.MANUAL if site.context.portable else Applicability.UNSAFE,
+            operations=[] if site.context.portable else [SetString(word, _BOTH)],
+        )
 
 
 def _of_xla(site: Site, value: ast.expr) -> bool:

@@ -25,7 +25,10 @@ DEFAULT = "dist.get_default_backend_for_device(torch.accelerator.current_acceler
         ('dist.init_process_group("xla", init_method="xla://")', 'dist.init_process_group("neuron")'),
         ('dist.init_process_group("xla", init_method="pjrt://")', 'dist.init_process_group("neuron")'),
         ('dist.init_process_group("xla", "xla://")', 'dist.init_process_group("neuron")'),
-        ('dist.init_process_group("gloo", init_method="xla://")', 'dist.init_process_group("gloo")'),
+        (
+            'dist.init_process_group("gloo", init_method="env://")',
+            'dist.init_process_group("gloo", init_method="env://")',
+        ),
         (
             'dist.init_process_group("xla", rank=xm.get_ordinal(), world_size=xm.xrt_world_size())',
             'dist.init_process_group("neuron")',
@@ -201,4 +204,15 @@ def test_the_group_moves() -> None:
         model.to(device)
         other()
         """,
+    )
+
+
+def test_a_gloo_group_serves_the_device_too() -> None:
+    line = 'dist.init_process_group("gloo", init_method="xla://")'
+    assert port(HEAD, line) == 'dist.init_process_group("cpu:gloo,neuron:neuron")'
+    assert port(HEAD, line, "safe") == line
+    assert ported(HEAD + line, target="portable").endswith('dist.init_process_group("gloo")')
+    assert (
+        'need it too: "cpu:gloo,neuron:neuron"'
+        in next(each for each in check(HEAD + line) if "gloo" in each.message).message
     )
