@@ -45,6 +45,8 @@ def inspect(site: Site) -> Iterator[Report]:
     ask = site.row.options.get("ask")
     if is_alias(site):
         return
+    if ask == "host" and site.context.processes.spmd:
+        ask = "rank"  # each host had one process, which loaded its own part of the data
     if ask is None or site.form == "assign":
         yield from by_table(site)
     elif ask == "device type":

@@ -136,3 +136,10 @@ def test_spmd_is_unsafe() -> None:
     (finding,) = [finding for finding in check(f"{head}n = xr.process_count()\n") if finding.code == "NP247"]
     assert "one process drove all cores" in finding.message
     assert (finding.location.row, finding.location.column) == (8, 5)
+
+
+def test_the_host_of_an_spmd_program_is_its_process() -> None:
+    head = f"{HEAD}xr.use_spmd()\n"
+    assert (
+        port(head, "generator.manual_seed(xr.host_index())") == 'generator.manual_seed(int(os.environ.get("RANK", 0)))'
+    )
