@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from neuron_port.codemods.lineage import root
+from neuron_port.codemods.old_imports import imported_name
 from neuron_port.semantics.guards import same_chain
 from neuron_port.semantics.module import Module, ancestors, enclosing_function, statement
 from neuron_port.semantics.scopes import BindingKind
@@ -44,7 +45,10 @@ class Trace:
 
 def is_neuron_file(module: Module) -> bool:
     """Whether the file imports a package that traced models need to run."""
-    return any((binding.qualname or "").partition(".")[0] in _PACKAGES for binding in module.found.imports)
+    return any(
+        (binding.qualname or "").partition(".")[0] in _PACKAGES or imported_name(binding) == "torch.neuron"
+        for binding in module.found.imports
+    )
 
 
 def compiles_for_neuron(module: Module) -> bool:

@@ -62,6 +62,13 @@ _SEVERAL = (
     "torch_neuronx.distributed",
     "neuronx_distributed",
     "accelerate",
+    "transformers.Trainer",
+    "transformers.Seq2SeqTrainer",
+    "optimum.neuron",
+    "trl",
+    "lightning",
+    "pytorch_lightning",
+    "ray.train",
 )
 _VARIABLES = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -662,3 +662,9 @@ def test_portable() -> None:
         "with torch.inference_mode():\n"
         "    traced(example.to(torch.accelerator.current_accelerator()))\n"
     )
+
+
+def test_the_first_generation_of_the_package_is_a_submodule_of_torch() -> None:
+    source = "import torch\nimport torch.neuron\n\nmodels = [torch.jit.load(path) for _ in range(4)]\n"
+    assert [(f.code, f.severity.word) for f in check(source) if f.code == "NP275"] == [("NP275", "warning")]
+    assert not check(source.replace("import torch.neuron\n", ""))
