@@ -41,6 +41,11 @@ _MAKERS = (
 _SEVERAL = (
     *_MAKERS,
     *LAUNCH,
+    # Their launchers start the processes.
+    "accelerate.Accelerator",
+    "optimum.neuron",
+    "transformers.Seq2SeqTrainer",
+    "transformers.Trainer",
     "torch.distributed",
     "torch.nn.parallel.DistributedDataParallel",
     "torch.utils.data.distributed.DistributedSampler",

@@ -120,3 +120,15 @@ def test_place_and_message() -> None:
     (finding,) = [finding for finding in check(f"{GROUP}ok = xm.is_master_ordinal()\n") if finding.code == "NP248"]
     assert (finding.location.row, finding.location.column, finding.end_location.column) == (7, 6, 26)
     assert finding.message.endswith("use dist.get_node_local_rank(fallback_rank=0) == 0")
+
+
+def test_a_trainer_runs_in_several_processes() -> None:
+    source = """
+        import torch_xla.core.xla_model as xm
+        from optimum.neuron import NeuronTrainer
+
+        if __name__ == "__main__":
+            NeuronTrainer().train()
+            xm.master_print("done")
+    """
+    assert 'if int(os.environ.get("RANK", 0)) == 0:\n        print("done")' in ported(source, "safe")
