@@ -57,6 +57,14 @@ def inspect(site: Site) -> Iterator[Report]:
     if call is not None and dtype is not None:
         yield _constructed(site, call, dtype)
         return
+    if isinstance(getattr(site.node, "ctx", None), ast.Store):
+        yield site.report(
+            f"another function takes the place of {site.qualname} here, for code that calls it; port those calls to "
+            "torch.tensor with a dtype and a device, and take this out",
+            severity=Severity.WARNING,
+            applicability=Applicability.MANUAL,
+        )
+        return
     yield site.report(
         f"the type torch.cuda.{name} is passed around; pass a dtype and a device instead",
         applicability=Applicability.MANUAL,

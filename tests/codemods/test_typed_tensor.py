@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.codemods.lines import found, port
-from tests.porting import assert_ported
+from tests.porting import assert_ported, check, ported
 
 HEAD = "import torch\n"
 CURRENT = "torch.accelerator.current_accelerator()"
@@ -82,3 +82,11 @@ def test_the_default_type_becomes_two_calls(argument: str) -> None:
         f"import torch\ntorch.set_default_tensor_type({argument})\n",
         'import torch\ntorch.set_default_device("neuron")\ntorch.set_default_dtype(torch.float16)\n',
     )
+
+
+def test_a_function_in_the_place_of_the_type() -> None:
+    source = "import torch\n\ntorch.cuda.FloatTensor = lambda t: torch.FloatTensor(t).to(device)\n"
+    (finding,) = [finding for finding in check(source) if finding.code == "NP115"]
+    assert (finding.severity.word, finding.applicability.word) == ("warning", "manual")
+    assert "takes the place of torch.cuda.FloatTensor" in finding.message
+    assert ported(source) == source
