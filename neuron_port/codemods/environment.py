@@ -190,6 +190,18 @@ def _written(site: Site, access: Access) -> Iterator[Report]:
         return
     if options.get("per_rank") and access.value is not None and _names_rank(access.value):
         return
+    if (
+        options.get("per_rank")
+        and access.value is not None
+        and not isinstance(access.value, (ast.Constant, ast.JoinedStr))
+    ):
+        # A launcher that hands one core to each process is right, and what the value is cannot be seen here.
+        yield site.report(
+            f"{row.message}; what it is set to is worked out elsewhere",
+            severity=Severity.WARNING,
+            applicability=Applicability.MANUAL,
+        )
+        return
     if "set_to" in options:
         yield _set_to(site, access, options["set_to"])
         return

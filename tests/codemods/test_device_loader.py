@@ -352,5 +352,7 @@ def test_samples_without_a_count() -> None:
 
 
 def test_a_method_of_the_same_name_hides_nothing() -> None:
-    source = "class A:\n    def to_device(self, x):\n        return x\n\nloaders = [pl.MpDeviceLoader(batches, device)]\n"
+    source = (
+        "class A:\n    def to_device(self, x):\n        return x\n\nloaders = [pl.MpDeviceLoader(batches, device)]\n"
+    )
     assert "loaders = [DeviceLoader(batches, device)]" in body(source)

@@ -200,6 +200,8 @@ def test_visible_cores_of_a_process_group() -> None:
     name = 'os.environ["NEURON_RT_VISIBLE_CORES"]'
     assert port(head, f'{name} = "0-31"; x = 1') == "x = 1"
     assert found(head, f'{name} = "0-31"', "NP299") == ["error unsafe"]
+    assert found(head, f'{name} = f"0-{{n - 1}}"', "NP299") == ["error unsafe"]
+    assert found(head, f"{name} = args.cores", "NP299") == ["warning manual"]
     assert found(head, f"x = {name}", "NP299") == ["error manual"]
     assert found(head, 'x = os.environ.get("NEURON_RT_VISIBLE_CORES")', "NP299") == ["warning manual"]
     assert found(head, f'{name} = os.environ["LOCAL_RANK"]', "NP299") == []
