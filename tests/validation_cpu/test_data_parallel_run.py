@@ -89,6 +89,7 @@ def train(kind):
 dist.init_process_group("xla")
 for kind in ("step", "clip", "fetch"):
     train(kind)
+dist.destroy_process_group()
 """
 
 COLLECTIVES = """
@@ -121,6 +122,7 @@ def main():
 
 dist.init_process_group("xla")
 main()
+dist.destroy_process_group()
 """
 
 LOADERS = """
@@ -155,6 +157,7 @@ def main():
 
 dist.init_process_group("xla")
 main()
+dist.destroy_process_group()
 """
 
 
@@ -167,7 +170,7 @@ def test_same_numbers(body: str, processes: int, tmp_path: Path) -> None:
     source = HEAD + body
     if processes == 1:
         # Alone, a program does not find the variables that torchrun sets.
-        source = source.replace('dist.init_process_group("xla")', "")
+        source = source.replace('dist.init_process_group("xla")', "").replace("dist.destroy_process_group()", "")
     after = ported(source)
     assert "torch_xla" not in after
     before = run_original(source, tmp_path, processes)
