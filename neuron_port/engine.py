@@ -325,6 +325,8 @@ class Engine:
             key = (binding.name, binding.qualname)
             if not _only_imported(binding):
                 continue  # xm = None where the import fails: the name means something without it
+            if module.held(binding) is not None:
+                continue
             if before.get(key, 0) and not after.get(key, 0) and binding.name not in exported:
                 operations.append(RemoveImport(binding.statement, binding.node))
         if not operations:

@@ -282,3 +282,19 @@ def test_a_definition_imports_torch_at_the_top() -> None:
         "    torch.accelerator.synchronize()",
         '    return to_device(data, "cpu")',
     ]
+
+
+def test_what_stands_before_del_is_ported_and_the_import_stays() -> None:
+    source = "import torch\nfrom torch import cuda\ncuda.synchronize()\ndel cuda\n"
+    assert ported(source) == "import torch\nfrom torch import cuda\ntorch.accelerator.synchronize()\ndel cuda\n"
+
+
+def test_an_annotation_in_quotes_follows_an_import_that_moves() -> None:
+    after = ported("""
+        from torch.cuda.amp import autocast
+        def enter(context: "autocast"):
+            del context
+        with autocast():
+            enter(None)
+    """)
+    assert "from torch.amp import autocast" in after

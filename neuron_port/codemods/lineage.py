@@ -167,15 +167,18 @@ def settle(context: Context, reports: list[Report]) -> None:
         return
     places = [f"{report.rule.code} on line {report.node.lineno}" for report in blockers[:_SHOWN]]
     more = f" and {len(blockers) - _SHOWN} more" if len(blockers) > _SHOWN else ""
+    verb = "needs" if len(blockers) == 1 else "need"
     about.message = (
-        f"this file cannot leave PyTorch/XLA as a whole: {', '.join(places)}{more} need a person; the two platforms "
+        f"this file cannot leave PyTorch/XLA as a whole: {', '.join(places)}{more} {verb} a person; the two platforms "
         "cannot be mixed in one program, so the fixes of its XLA code are unsafe until then"
     )
 
 
 def _only_for_effect(context: Context, report: Report, binding: Binding) -> bool:
     """An import that nothing reads, of a module whose row says that it goes."""
-    return report.removes and not needing(context.module, binding) and not is_optional(context, binding)
+    if not report.removes or context.module.held(binding) is not None:
+        return False
+    return not needing(context.module, binding) and not is_optional(context, binding)
 
 
 def _is_lineage(report: Report) -> bool:
@@ -184,9 +187,16 @@ def _is_lineage(report: Report) -> bool:
 
 def _blocks(context: Context, report: Report) -> bool:
     """Whether a report without a fix keeps the old platform in the file."""
-    if report.fixable or report.imported is not None:
+    if report.imported is not None:
+        return _is_held(context, report.imported)
+    if report.fixable:
         return False
     return report.severity is Severity.ERROR or (report.severity > Severity.INFO and _needs_package(context, report))
+
+
+def _is_held(context: Context, binding: Binding) -> bool:
+    """Whether an import stays though nothing reads its name."""
+    return is_old(imported_name(binding)) and context.module.held(binding) is not None
 
 
 def _needs_package(context: Context, report: Report) -> bool:

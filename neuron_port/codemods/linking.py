@@ -207,8 +207,11 @@ def _link_import(context: Context, report: Report, binding: Binding, reports: li
     served = {id(_root(other.origin)) for other in users if other.applicability > Applicability.MANUAL}
     gone = _gone(reports)
     open_uses = [node for node in references if id(node) not in served and id(node) not in gone]
-    if _exported(module, binding.name):
-        open_uses = open_uses or [binding.node]
+    held = module.held(binding)
+    if targets and not module.exports(binding.name):
+        held = None  # the name stays, and means what came in the place of the old one
+    if held is not None and id(held) not in gone:
+        open_uses = open_uses or [held]
     if not references:
         return
     if open_uses or len(targets) > 1:
@@ -345,13 +348,3 @@ def _gone(reports: list[Report]) -> dict[int, Applicability]:
                 if isinstance(node, ast.Name) and id(node) not in kept:
                     gone[id(node)] = max(report.applicability, gone.get(id(node), Applicability.MANUAL))
     return gone
-
-
-def _exported(module, name: str) -> bool:
-    """Whether ``__all__`` lists the name."""
-    for binding in module.scope.bindings.get("__all__", ()):
-        if binding.value is not None:
-            for node in ast.walk(binding.value):
-                if isinstance(node, ast.Constant) and node.value == name:
-                    return True
-    return False

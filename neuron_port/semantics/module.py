@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from neuron_port.semantics.scopes import Binding, BindingKind, Scope
 
+_FIRST_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _TYPE_SCOPES = tuple(getattr(ast, name) for name in ("TypeAlias",) if hasattr(ast, name))
@@ -453,6 +456,39 @@ class Module:
         nodes.sort(key=_place)
         return nodes
 
+    def held(self, binding: Binding) -> ast.AST | None:
+        """What needs the name of an import although it does not read it.
+
+        ``__all__``, an annotation in quotes, ``del name``, and of an import in a class body ``self.name``.
+        """
+        if binding.scope is self.scope and self.exports(binding.name):
+            return binding.node
+        if binding.name in self._quoted:
+            return self._quoted[binding.name]
+        for other in binding.scope.bindings.get(binding.name, ()):
+            if other.kind is BindingKind.DELETE:
+                return other.node
+        return next(iter(self.attribute_reads(binding.name)), None) if binding.scope.is_class else None
+
+    @cached_property
+    def _quoted(self) -> dict[str, ast.Constant]:
+        """The names that annotations in quotes begin with, each with a place."""
+        names: dict[str, ast.Constant] = {}
+        for node in self._linked:
+            for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+                for part in ast.walk(annotation) if annotation is not None else ():
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                        names.update(dict.fromkeys(_FIRST_NAME.findall(part.value), part))
+        return names
+
+    def exports(self, name: str) -> bool:
+        """Whether ``__all__`` lists a name."""
+        for binding in self.scope.bindings.get("__all__", ()):
+            for node in ast.walk(binding.value) if binding.value is not None else ():
+                if isinstance(node, ast.Constant) and node.value == name:
+                    return True
+        return False
+
     def calls_of(self, name: str) -> list[ast.Call]:
         """The calls of everything whose last name is ``name``, in source order: ``f()``, ``x.f()``, ``a.b.f()``."""
         if self._called is None:
@@ -548,7 +584,7 @@ class Module:
                 if not resolved:
                     return ()
                 names.extend(resolved)
-            else:
+            elif binding.kind is not BindingKind.DELETE:  # what stands behind `del` reads nothing
                 return ()
         return tuple(dict.fromkeys(names))
 

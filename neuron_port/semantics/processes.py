@@ -62,6 +62,7 @@ _SEVERAL = (
     "torch_xla.core.xla_model.xrt_world_size",
     "torch_xla.core.xla_model.get_ordinal",
     "torch_xla.core.xla_model.rendezvous",
+    "torch_xla.core.xla_model.is_master_ordinal",
     "torch_xla.runtime.world_size",
     "torch_xla.runtime.global_ordinal",
     "torch_neuronx.distributed",

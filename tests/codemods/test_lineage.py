@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.porting import assert_ported, check, codes, ported
 
 BLOCKED = """
@@ -21,7 +23,7 @@ def found(source: str, code: str):
 def test_what_blocks_is_named_on_the_import() -> None:
     (finding,) = found(BLOCKED, "NP201")
     assert (finding.location.row, finding.location.column) == (3, 8)
-    assert "NP213 on line 6 need a person" in finding.message
+    assert "NP213 on line 6 needs a person" in finding.message
 
 
 def test_safe_fixes_leave_a_blocked_file_alone() -> None:
@@ -214,3 +216,33 @@ def test_a_saved_trace_needs_the_import_that_registers_its_operators() -> None:
         model = torch.jit.load("net.pt")
     """
     assert "import torch_neuron" in ported(source)
+
+
+@pytest.mark.parametrize(
+    ("first", "use"),
+    [
+        ("from torch_xla.core import xla_model as xm", '__all__ = ["xm"]'),
+        ("import torch_xla.runtime as xr", 'def size(loader: "xr.Loader") -> int: ...'),
+        ("import torch_xla.runtime as xr", 'def size() -> "list[xr.Loader]": ...'),
+        ("import torch_xla.runtime as xr", "del xr"),
+        ("class Ranks:\n    import torch_xla.runtime as xr", "print(Ranks.xr.world_size())"),
+    ],
+)
+def test_an_import_that_is_needed_without_being_read_stays_and_blocks(first: str, use: str) -> None:
+    source = f"import torch\nimport torch_xla.core.xla_model as model\n{first}\n{use}\nd = model.xla_device()\n"
+    assert ported(source, "safe") == source
+    after = ported(source)
+    assert first in after
+    assert 'd = torch.device("neuron")' in after
+    (finding,) = found(source, "NP201")
+    assert "NP203 on line" in finding.message or "NP200 on line" in finding.message
+
+
+def test_what_stands_before_del_is_found() -> None:
+    source = "import torch_xla.core.xla_model as xm\nxm.mark_step()\nxm.xla_device()\ndel xm\n"
+    assert {code for _, code in codes(source)} >= {"NP220", "NP210", "NP203"}
+
+
+def test_a_class_body_whose_import_nobody_asks_for() -> None:
+    source = "class A:\n    import torch_xla.core.xla_model as xm\n    xm.mark_step()\n    x = 1\n"
+    assert ported(source) == "class A:\n    x = 1\n"

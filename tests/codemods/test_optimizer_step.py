@@ -203,3 +203,8 @@ def test_an_imported_name() -> None:
     after = ported(before)
     assert "torch_xla" not in after
     assert after.endswith("    average_gradients(opt)\n    average_gradients(opt)\n    opt.step()\n")
+
+
+def test_a_program_that_asks_for_the_first_process_runs_in_several() -> None:
+    source = "def main():\n    xm.optimizer_step(opt)\n    if xm.is_master_ordinal():\n        print(opt)\n" + GUARD
+    assert "    average_gradients(opt)\n    opt.step()\n" in body(source)
