@@ -14,6 +14,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from neuron_port.codemods.argument_table import claim_strings
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.framework_device import inspect as by_library
 from neuron_port.codemods.name_table import inspect as by_table
@@ -72,6 +73,7 @@ def _rng_types(site: Site) -> Iterator[Report]:
     value = site.node.value
     for item in value.elts if isinstance(value, (ast.List, ast.Tuple)) else ():
         if isinstance(item, ast.Constant) and item.value == "xla":
+            claim_strings(site, item)
             yield site.report(
                 'rng_types="xla" synchronises the generators of XLA devices; "neuron" is the type for Neuron\'s',
                 node=item,
@@ -85,6 +87,7 @@ def _fsdp_config(site: Site) -> Iterator[Report]:
     for key in value.keys if isinstance(value, ast.Dict) else ():
         name = key.value if isinstance(key, ast.Constant) else None
         if name == "xla" or str(name).startswith("xla_fsdp_"):
+            claim_strings(site, key)
             yield site.report(
                 f"fsdp_config[{name!r}] shards with PyTorch/XLA's FSDP; without it fsdp_config={{'fsdp_version': 2}} shards with FSDP2",
                 node=key,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.codemods.lines import found, port
-from tests.porting import assert_ported, check, ported
+from tests.porting import assert_ported, check, codes, ported
 
 HEAD = "from accelerate import Accelerator, utils\nfrom transformers import TrainingArguments\nimport transformers\n"
 
@@ -116,3 +116,14 @@ def test_the_import_moves_when_all_uses_do() -> None:
         print(is_neuron_available())
         """,
     )
+
+
+def test_one_finding_for_each_word() -> None:
+    source = """
+        from accelerate import Accelerator
+        from transformers import TrainingArguments
+
+        a = Accelerator(rng_types=["xla"])
+        b = TrainingArguments("x", fsdp_config={"xla": True})
+    """
+    assert codes(source) == [(5, "NP297"), (6, "NP297")]
