@@ -39,7 +39,6 @@ def test_resolves(source: str, name: str, meaning: str) -> None:
         ("import torch\n[torch.cuda for torch in items]", "torch"),
         ("import torch\nlambda torch: torch.cuda", "torch"),
         ("import torch\nwith f() as torch:\n    torch.cuda", "torch"),
-        ("import torch\ndel torch\ntorch.cuda", "torch"),
         ("import torch\nmatch x:\n    case torch:\n        torch.cuda", "torch"),
         ("import torch\ncuda = torch.cuda.is_available()\ncuda.x", "cuda"),
         ("def f():\n    import torch\ntorch.cuda", "torch"),
