@@ -42,7 +42,14 @@ def _run(command: list[str], folder: Path, processes: int, variables: dict[str, 
     # One thread: sums in one order, and the runs stay cheap beside others.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", **variables}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", *(torchrun if processes > 1 else []), str(STANDINS / "to_the_end.py"), *command],
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            *(torchrun if processes > 1 else []),
+            str(STANDINS / "to_the_end.py"),
+            *command,
+        ],
         cwd=folder,
         env=environment,
         capture_output=True,
