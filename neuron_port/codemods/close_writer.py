@@ -15,6 +15,7 @@ from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.ranks import is_alias
 from neuron_port.edits.operations import ReplaceStatement
 from neuron_port.findings import Applicability
+from neuron_port.semantics.module import is_chain
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -27,7 +28,7 @@ def inspect(site: Site) -> Iterator[Report]:
     except Unmappable:
         given = None
     writer = value_of(given) if given is not None else None
-    if not _named(writer) or not isinstance(call.parent, ast.Expr):
+    if not is_chain(writer) or not isinstance(call.parent, ast.Expr):
         yield site.report(applicability=Applicability.MANUAL)
         return
     yield site.report(
@@ -36,9 +37,3 @@ def inspect(site: Site) -> Iterator[Report]:
         ],
         use=(site.binding, None) if site.binding else None,
     )
-
-
-def _named(node: ast.expr | None) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)

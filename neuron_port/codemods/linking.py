@@ -204,7 +204,7 @@ def _link_import(context: Context, report: Report, binding: Binding, reports: li
         return
     users = [other for other in reports if other.use is not None and other.use[0] is binding]
     targets = {other.use[1] for other in users if other.use[1] is not None}
-    served = {id(_root(other.origin)) for other in users if other.applicability > Applicability.MANUAL}
+    served = {id(lineage.root(other.origin)) for other in users if other.applicability > Applicability.MANUAL}
     gone = _gone(reports)
     open_uses = [node for node in references if id(node) not in served and id(node) not in gone]
     held = module.held(binding)
@@ -252,7 +252,7 @@ def _import_in_place(report: Report, binding: Binding, reports: list[Report]) ->
     if any(isinstance(operation, RequireDefinition) for other in reports for operation in other.operations):
         return  # a definition needs torch at the top
     names = {id(node) for node in _names_below(binding)}
-    users = [other for other in reports if id(_root(other.origin)) in names and needed in other.operations]
+    users = [other for other in reports if id(lineage.root(other.origin)) in names and needed in other.operations]
     if not users:
         return
     if not any(_imports_torch(other, binding) for other in reports):
@@ -307,12 +307,6 @@ def _chain_names(node: ast.Name) -> list[str]:
         link = link.parent
         names.append(f"{names[-1]}.{link.attr}")
     return names
-
-
-def _root(node: ast.AST) -> ast.AST:
-    while isinstance(node, (ast.Attribute, ast.Call)):
-        node = node.value if isinstance(node, ast.Attribute) else node.func
-    return node
 
 
 def _gone(reports: list[Report]) -> dict[int, Applicability]:

@@ -18,7 +18,6 @@ from neuron_port.codemods.traced_flow import (
     TRACES,
     Trace,
     compiles_for_neuron,
-    is_chain,
     is_loaded,
     is_neuron_file,
     same_value,
@@ -28,6 +27,7 @@ from neuron_port.codemods.traced_flow import (
 from neuron_port.codemods.traced_port import Port, Unsure, port_of, weights
 from neuron_port.edits.operations import RemoveStatement, Replace
 from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.module import is_chain
 
 _KEEP = (
     "what torch.compile makes cannot be saved: keep the weights with torch.save(model.state_dict(), path), and the compiled "

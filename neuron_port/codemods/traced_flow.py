@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from neuron_port.codemods.lineage import root
 from neuron_port.codemods.old_imports import imported_name
 from neuron_port.semantics.guards import same_chain
-from neuron_port.semantics.module import Module, ancestors, enclosing_function, statement
+from neuron_port.semantics.module import Module, ancestors, enclosing_function, is_chain, statement
 from neuron_port.semantics.scopes import BindingKind
 
 TRACES = ("torch_neuronx.trace", "torch_neuronx.xla_impl.trace.trace")
@@ -81,13 +81,6 @@ def trace_of(module: Module, node: ast.expr) -> Trace | None:
     found = [trace for trace in traces(module) if reads(module, trace) is not None]
     held = [trace for trace in found if any(read is node for read in reads(module, trace) or ())]
     return held[0] if len(held) == 1 else None
-
-
-def is_chain(node: ast.expr) -> bool:
-    """Whether an expression is a dotted name."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 def same_value(left: ast.expr, right: ast.expr) -> bool:

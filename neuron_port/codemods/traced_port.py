@@ -10,9 +10,9 @@ from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Site
 from neuron_port.codemods.lineage import root
 from neuron_port.codemods.traced_calls import Moves, grad_mode
-from neuron_port.codemods.traced_flow import Trace, Uses, is_chain, later_uses, reads, same_value, saves, trace_at, uses
+from neuron_port.codemods.traced_flow import Trace, Uses, later_uses, reads, same_value, saves, trace_at, uses
 from neuron_port.edits.operations import Operation, RemoveStatement, Replace, ReplaceStatement
-from neuron_port.semantics.module import enclosing_function, statement
+from neuron_port.semantics.module import enclosing_function, is_chain, statement
 from neuron_port.semantics.outputs import Outputs
 from neuron_port.semantics.scopes import BindingKind
 

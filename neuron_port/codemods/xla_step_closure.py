@@ -17,7 +17,7 @@ from neuron_port.codemods.arguments import Unmappable, passed
 from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import CallWith, Operation, Replace
 from neuron_port.findings import Applicability
-from neuron_port.semantics.module import enclosing_function, statement
+from neuron_port.semantics.module import enclosing_function, is_chain, statement
 from neuron_port.semantics.steps import changed_in_place, later_in_step, rebound
 
 _PARAMETERS = ("closure", "args", "run_async")
@@ -79,19 +79,13 @@ def _inlined(call: ast.Call, closure: ast.Lambda, arguments: ast.expr | None) ->
     operations: list[Operation] = [Replace(call, "{body}", {"body": closure.body})]
     for parameter, argument in zip(parameters.args, given):
         reads = [node for node in ast.walk(closure.body) if isinstance(node, ast.Name) and node.id == parameter.arg]
-        plain = isinstance(argument, (ast.Name, ast.Constant)) or _is_chain(argument)
+        plain = isinstance(argument, (ast.Name, ast.Constant)) or is_chain(argument)
         if not plain and len(reads) != 1:
             return None  # its value is worked out once
         if isinstance(argument, ast.Name) and argument.id == parameter.arg:
             continue
         operations += [Replace(read, "{argument}", {"argument": argument}) for read in reads]
     return operations
-
-
-def _is_chain(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 # -- is it the same? ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neuron_port.codemods.base import Context
-from neuron_port.semantics.module import Module, ancestors, enclosing_class, enclosing_function, statement
+from neuron_port.semantics.module import Module, ancestors, enclosing_class, enclosing_function, is_chain, statement
 from neuron_port.semantics.scopes import BindingKind
 
 # What the wrapped optimizer offers just as well.
@@ -52,14 +52,14 @@ def uses_of(context: Context, call: ast.Call, parameters: ast.expr) -> Uses:
     """
     module = context.module
     assignment = call.parent
-    if not isinstance(assignment, ast.Assign) or len(assignment.targets) != 1 or not _is_chain(assignment.targets[0]):
+    if not isinstance(assignment, ast.Assign) or len(assignment.targets) != 1 or not is_chain(assignment.targets[0]):
         raise Unclear("the optimizer is not assigned to a name")
     optimizer = assignment.targets[0]
     if _assigned(module, optimizer) > 1:
         raise Unclear(f"{ast.unparse(optimizer)} is also made in another way")
     reads = _reads(module, parameters, set())
     model = reads[0].value if reads else None
-    if model is None or not _is_chain(model) or any(not _same(read.value, model) for read in reads):
+    if model is None or not is_chain(model) or any(not _same(read.value, model) for read in reads):
         raise Unclear(
             "its parameters are not seen to be those of one model; call fully_shard(model) before they are read"
         )
@@ -78,7 +78,7 @@ def uses_of(context: Context, call: ast.Call, parameters: ast.expr) -> Uses:
 def odd_uses(module: Module, call: ast.Call) -> Iterator[ast.Attribute]:
     """The attributes that are read of the optimizer which ``call`` makes, and that a plain optimizer lacks."""
     assignment = call.parent
-    if isinstance(assignment, ast.Assign) and _is_chain(assignment.targets[0]):
+    if isinstance(assignment, ast.Assign) and is_chain(assignment.targets[0]):
         yield from (
             read for read in _attributes(module, assignment.targets[0]) if read.attr not in (*_PLAIN, "param_groups")
         )
@@ -229,12 +229,6 @@ def _passed(call: ast.Call, index: int, name: str) -> bool:
     if index < len(call.args) and not any(isinstance(item, ast.Starred) for item in call.args):
         values.append(call.args[index])
     return any(isinstance(value, ast.Name) and value.id == name for value in values)
-
-
-def _is_chain(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 def _may_be(module: Module, node: ast.expr, other: ast.expr) -> bool:

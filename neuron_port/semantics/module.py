@@ -632,6 +632,13 @@ def chain_top(node: ast.expr) -> ast.expr:
     return node
 
 
+def is_chain(node: ast.AST | None) -> bool:
+    """Whether a node is a name, or attributes read from one: ``a``, ``a.b.c``."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
 def enclosing_function(node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
     """The innermost function that ``node`` is inside of, if any."""
     for around in ancestors(node):
