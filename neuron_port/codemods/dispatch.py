@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from neuron_port.codemods import codemod, lineage
 from neuron_port.codemods.base import Context, Report, Site
 from neuron_port.findings import Severity
-from neuron_port.rules.loader import RuleSet
+from neuron_port.rules.loader import RuleSet, is_about_arguments
 from neuron_port.rules.model import Row, Rule
 from neuron_port.semantics.module import chain_top
 from neuron_port.semantics.scopes import Binding, BindingKind
@@ -155,54 +155,62 @@ def _chain_sites(context: Context, rules: RuleSet, node: ast.Name) -> Iterator[S
     links: list[ast.expr] = [node]
     while isinstance(links[-1].parent, ast.Attribute) and links[-1].parent.value is links[-1]:
         links.append(links[-1].parent)
-    matched: tuple[Rule, Row, ast.expr, str] | None = None
+    matched: list[tuple[Rule, Row, ast.expr, str]] = []
     for base in bases:
-        if base.partition(".")[0] not in module.watch.roots:
-            continue
-        names = [base]
-        for link in links[1:]:
-            names.append(f"{names[-1]}.{link.attr}")
-        for link, name in zip(reversed(links), reversed(names)):
-            exact = rules.names.get(name)
-            if exact is not None and link is not links[-1]:
-                longer = rules.row(names[-1])
-                if longer is not None and longer[1].source == f"{name}.*":
-                    continue  # a name inside a module tells more than the module
-            if exact is not None:
-                matched = (*exact, link, name)
-                break
-        else:
-            for name in reversed(names):
-                found = rules.row(name)
-                if found is not None:
-                    # The place shown is the shortest chain that the prefix covers, or all of it.
-                    depth = name.count(".") if found[1].options.get("whole") else found[1].source.count(".")
-                    index = max(0, min(len(links) - 1, depth - base.count(".")))
-                    matched = (*found, links[index], names[index])
-                    break
-        if matched is not None:
+        if base.partition(".")[0] in module.watch.roots:
+            matched = list(_matched(rules, base, links))
+        if matched:
             break
-    if matched is None:
+    for rule, row, link, name in matched:
+        yield Site(
+            context,
+            rule,
+            link,
+            form_of(link),
+            row,
+            name,
+            _import_binding(module, node) if link is node else None,
+            ambiguous=len(bases) > 1,
+        )
+
+
+def _matched(rules: RuleSet, base: str, links: list[ast.expr]) -> Iterator[tuple[Rule, Row, ast.expr, str]]:
+    """The rows for a chain: of the longest name that has one, and of shorter ones beside rows about arguments."""
+    names = [base]
+    for link in links[1:]:
+        names.append(f"{names[-1]}.{link.attr}")
+    decided = found_any = False
+    for link, name in zip(reversed(links), reversed(names)):
+        exact = rules.exact(name)
+        if exact and link is not links[-1] and not found_any:
+            longer = rules.row(names[-1])
+            if longer is not None and longer[1].source == f"{name}.*":
+                continue  # a name inside a module tells more than the module
+        for rule, row in exact:
+            about_arguments = is_about_arguments(row)
+            if about_arguments or not decided:
+                found_any = True
+                decided = decided or not about_arguments
+                yield rule, row, link, name
+    if found_any:
         return
-    rule, row, link, name = matched
-    yield Site(
-        context,
-        rule,
-        link,
-        form_of(link),
-        row,
-        name,
-        _import_binding(module, node) if link is node else None,
-        ambiguous=len(bases) > 1,
-    )
+    for name in reversed(names):
+        found = rules.row(name)
+        if found is not None:
+            # The place shown is the shortest chain that the prefix covers, or all of it.
+            depth = name.count(".") if found[1].options.get("whole") else found[1].source.count(".")
+            index = max(0, min(len(links) - 1, depth - base.count(".")))
+            yield *found, links[index], names[index]
+            return
 
 
 def _has_row(rules: RuleSet, name: str, link: ast.expr) -> bool:
     """Whether the name, or one further along its chain, has a row; most names of torch have none."""
     if rules.row(name) is not None:
         return True
-    while name in rules.heads:
-        if name in rules.names or name in rules.prefixes:
+    by_member = name.partition(".")[0] in rules.member_roots
+    while by_member or name in rules.heads:
+        if name in rules.prefixes or rules.exact(name):
             return True
         parent = link.parent
         if not isinstance(parent, ast.Attribute) or parent.value is not link:

@@ -41,15 +41,18 @@ _SUSPICIONS = {"inferred", "prerelease"}
 class RuleSet:
     """All rules of a run with their indexes.
 
-    ``names`` maps qualified names, ``prefixes`` the names in front of ``.*``, and ``modules`` what is only looked for in
+    ``names`` maps qualified names and ``members`` the first and the last part of ``root.*.last`` to their rules and rows:
+    at most one row that is about the name itself, and any number that are about the arguments of its calls. ``prefixes``
+    maps the names in front of ``.*``, and ``modules`` what is only looked for in
     import statements (rows with ``forms = ["import"]``) to their rule and row; ``methods``,
     ``attributes``, ``keywords``, ``functions`` (definitions) and ``strings`` map a trigger word to the rules whose codemod asked for it.
-    ``heads`` holds all names of rows with the modules they are in. ``digest`` changes with every change of a rule.
+    ``heads`` holds all names of rows with the modules they are in, ``member_roots`` the packages of ``members``. ``digest`` changes with every change of a rule.
     """
 
     rules: Mapping[str, Rule]
     digest: str
-    names: Mapping[str, tuple[Rule, Row]]
+    names: Mapping[str, tuple[tuple[Rule, Row], ...]]
+    members: Mapping[tuple[str, str], tuple[tuple[Rule, Row], ...]]
     prefixes: Mapping[str, tuple[Rule, Row]]
     modules: Mapping[str, tuple[Rule, Row]]
     methods: Mapping[str, tuple[Rule, ...]]
@@ -60,6 +63,7 @@ class RuleSet:
     watch: Watch
     triggers: tuple[str, ...] = field(default=())
     heads: frozenset[str] = field(default=frozenset())
+    member_roots: frozenset[str] = field(default=frozenset())
 
     def find(self, code_or_name: str) -> Rule | None:
         """The rule with this code or kebab-case name (any case)."""
@@ -76,9 +80,24 @@ class RuleSet:
         words = [*self.rules, *(rule.name for rule in self.rules.values())]
         return get_close_matches(code_or_name.upper(), words, 3) or get_close_matches(code_or_name.lower(), words, 3)
 
+    def exact(self, qualname: str) -> list[tuple[Rule, Row]]:
+        """The rows for exactly this name; a name that is spelled out in full comes before ``root.*.last``."""
+        found = list(self.names.get(qualname, ()))
+        root, _, rest = qualname.partition(".")
+        candidates = self.members.get((root, rest.rpartition(".")[2]), ()) if rest else ()
+        # "transformers.*.from_pretrained" also stands for the name without a part in between.
+        matching = [each for each in candidates if f".{rest}".endswith(each[1].source.partition("*")[2])]
+        for rule, row in sorted(matching, key=lambda each: -each[1].source.count(".")):
+            if is_about_arguments(row) or not any(not is_about_arguments(other) for _, other in found):
+                found.append((rule, row))
+        return found
+
     def row(self, qualname: str) -> tuple[Rule, Row] | None:
         """The row for exactly this name, else the row with the longest matching prefix."""
-        found = self.names.get(qualname) or self.prefixes.get(qualname)
+        exact = self.exact(qualname)
+        if exact:
+            return next((each for each in exact if not is_about_arguments(each[1])), exact[0])
+        found = self.prefixes.get(qualname)
         if found is not None:
             return found
         head = qualname
@@ -89,6 +108,11 @@ class RuleSet:
             found = self.prefixes.get(head)
             if found is not None:
                 return found
+
+
+def is_about_arguments(row: Row) -> bool:
+    """Whether a row looks at the arguments of a call, so that the name may have other rows beside it."""
+    return "arguments" in row.options or bool(row.options.get("beside"))
 
 
 def shipped_folder(name: str) -> Path:
@@ -220,7 +244,8 @@ def _row(
 
 
 def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
-    names: dict[str, tuple[Rule, Row]] = {}
+    names: dict[str, list[tuple[Rule, Row]]] = {}
+    members: dict[tuple[str, str], list[tuple[Rule, Row]]] = {}
     prefixes: dict[str, tuple[Rule, Row]] = {}
     modules: dict[str, tuple[Rule, Row]] = {}
     words: dict[str, dict[str, list[Rule]]] = {
@@ -229,14 +254,23 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
     triggers: set[str] = set()
     for rule in rules.values():
         for row in rule.rows:
-            table, key = names, row.source
-            if row.source.endswith(".*"):
-                table, key = prefixes, row.source[:-2]
-            elif row.forms == ("import",):
-                table = modules
-            if key in table:
-                raise RuleError(f"{rule.code}: {row.source!r} stands in {table[key][0].code} already")
-            table[key] = (rule, row)
+            if row.source.endswith(".*") or row.forms == ("import",):
+                table, key = modules, row.source
+                if row.source.endswith(".*"):
+                    table, key = prefixes, row.source[:-2]
+                if key in table:
+                    raise _taken(rule, row, table[key][0])
+                table[key] = (rule, row)
+                continue
+            beside = names.setdefault(row.source, [])
+            if ".*." in row.source:
+                root, _, rest = row.source.partition(".*.")
+                beside = members.setdefault((root, rest.rpartition(".")[2]), [])
+            for other, known in beside:
+                same = known.source == row.source
+                if same and (other is rule or not (is_about_arguments(known) or is_about_arguments(row))):
+                    raise _taken(rule, row, other)
+            beside.append((rule, row))
         for kind, index in words.items():
             for word in rule.options[kind]:
                 index.setdefault(word, []).append(rule)
@@ -245,7 +279,8 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
             if problem is not None:
                 raise RuleError(f"{rule.code}: trigger {trigger!r}: {problem}")
             triggers.add(trigger)
-    roots = {name.partition(".")[0] for name in (*names, *prefixes, *modules)}
+    names = {name: found for name, found in names.items() if found}
+    roots = {name.partition(".")[0] for name in (*names, *prefixes, *modules)} | {root for root, _ in members}
     watch = Watch(
         methods=frozenset(words["methods"]),
         attributes=frozenset(words["attributes"]),
@@ -256,14 +291,20 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
     return RuleSet(
         rules=rules,
         digest=digest,
-        names=names,
+        names={name: tuple(found) for name, found in names.items()},
+        members={key: tuple(found) for key, found in members.items()},
         prefixes=prefixes,
         modules=modules,
         **{kind: {word: tuple(found) for word, found in index.items()} for kind, index in words.items()},
         watch=watch,
         triggers=tuple(sorted(triggers)),
         heads=frozenset(_heads((*names, *prefixes))),
+        member_roots=frozenset(root for root, _ in members),
     )
+
+
+def _taken(rule: Rule, row: Row, other: Rule) -> RuleError:
+    return RuleError(f"{rule.code}: {row.source!r} stands in {other.code} already")
 
 
 def _heads(names: Iterable[str]) -> set[str]:

@@ -12,7 +12,8 @@ from neuron_port.findings import Applicability, Confidence, Severity
 class Row:
     """One ``[[map]]`` row: a qualified name and what becomes of it.
 
-    ``source`` is the qualified name (``torch.cuda.synchronize``) or a prefix (``torch.cuda.tunable.*``).
+    ``source`` is the qualified name (``torch.cuda.synchronize``), a prefix (``torch.cuda.tunable.*``), or a name wherever
+    the package keeps it (``transformers.*.from_pretrained``, ``trl.*.SFTConfig``).
     ``action`` is ``rewrite`` (``to`` is set), ``remove`` or ``flag``.
     ``call`` maps signatures: ``(device) -> (device, /)``; see ``codemods.arguments``.
     ``options`` carries keys that only the rule's own codemod reads.

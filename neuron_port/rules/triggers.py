@@ -40,7 +40,7 @@ def _of_row(row: Row) -> Iterator[str]:
         return
     source = row.source.removesuffix(".*")
     root, *others = source.split(".")
-    words = [word for word in others if len(word) >= _SHORTEST]
+    words = [word for word in others if len(word) >= _SHORTEST and word != "*"]
     if ":" in source:  # "env:NCCL_*", "keyword:capturable"
         yield _of_word(source.partition(":")[2].rstrip("*"))
     elif _HOLDS_CUDA.search(source):

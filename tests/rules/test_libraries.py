@@ -209,11 +209,11 @@ def test_name_belongs_to_nobody(rules: RuleSet, qualname: str) -> None:
 
 
 def test_defaults_that_differ_are_written_out(rules: RuleSet) -> None:
-    row = rules.names["apex.optimizers.FusedAdam"][1]
+    _, row = rules.row("apex.optimizers.FusedAdam")
     assert (row.to, row.options["add"]) == ("torch.optim.AdamW", {"weight_decay": "0.0"})
-    row = rules.names["apex.normalization.FusedRMSNorm"][1]
+    _, row = rules.row("apex.normalization.FusedRMSNorm")
     assert (row.to, row.options["add"]) == ("torch.nn.RMSNorm", {"eps": "1e-05"})
-    row = rules.names["deepspeed.ops.adam.DeepSpeedCPUAdam"][1]
+    _, row = rules.row("deepspeed.ops.adam.DeepSpeedCPUAdam")
     assert (row.to, row.options["add"]) == ("torch.optim.AdamW", {"weight_decay": "0.0"})
 
 
