@@ -23,6 +23,7 @@ from neuron_port.semantics.devices import DeviceUses
 from neuron_port.semantics.guards import Guards
 from neuron_port.semantics.module import Module, statement
 from neuron_port.semantics.positions import Lines
+from neuron_port.semantics.pretrained import Pretrained
 from neuron_port.semantics.processes import Processes
 from neuron_port.semantics.receivers import Receivers
 from neuron_port.semantics.scopes import Binding, BindingKind
@@ -184,6 +185,7 @@ class Engine:
             Guards(module),
             self.rules.row,
             Processes(module),
+            Pretrained(module),
         )
         reports = inspect(context, self.rules)
         analysis = _Analysis(text, tree, module)

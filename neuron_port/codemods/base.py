@@ -13,6 +13,7 @@ from neuron_port.rules.model import Row, Rule
 from neuron_port.semantics.devices import DeviceUses
 from neuron_port.semantics.guards import Guards
 from neuron_port.semantics.module import Module, scope_at
+from neuron_port.semantics.pretrained import Pretrained
 from neuron_port.semantics.processes import Processes
 from neuron_port.semantics.receivers import Receivers
 from neuron_port.semantics.scopes import Binding, BindingKind, Scope
@@ -73,6 +74,7 @@ class Context:
     guards: Guards
     row: Callable[[str], tuple[Rule, Row] | None]
     processes: Processes
+    pretrained: Pretrained
     claimed: set[int] = field(default_factory=set)
     memo: set[str] = field(default_factory=set)
 
