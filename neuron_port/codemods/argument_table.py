@@ -13,6 +13,10 @@ An entry is about one argument (``keyword``, and ``position`` where it may be pa
 ``new`` is the source that takes the value's place, ``remove`` drops the argument, and neither reports it. Portable code
 keeps the argument unless ``portable`` holds a source of its own, ``true`` for the same change, or ``""`` for none at all.
 ``also`` holds arguments that the new value needs beside it: ``{ dynamic = "False" }``, written where the call has none.
+``rename`` gives the argument another keyword; where the call has that one already, the old one goes.
+
+Arguments that a local dictionary brings (``kw = {...}``, ``f(**kw)``) are arguments as well. Their entries change where
+nothing but calls of that kind reads the dictionary.
 """
 
 from __future__ import annotations
@@ -24,53 +28,103 @@ from typing import Any
 
 from neuron_port.codemods.base import Report, Site, Spelling
 from neuron_port.codemods.name_table import inspect as by_table
-from neuron_port.edits.operations import DropArgument, InsertArgument, Operation, Replace, SetString
+from neuron_port.edits.operations import (
+    DropArgument,
+    DropItem,
+    InsertArgument,
+    Operation,
+    RemoveStatement,
+    Replace,
+    SetKeyword,
+    SetString,
+)
 from neuron_port.findings import Applicability, Confidence, Severity
-from neuron_port.semantics.module import scope_at
+from neuron_port.semantics.module import Module, scope_at
+from neuron_port.semantics.spreads import Item, Spread, spreads_of
+
+Argument = ast.expr | ast.keyword | Item
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call with the number of its own arguments in front (``functools.partial(f, ...)`` has one)."""
+    """A call with the number of its own arguments in front (``functools.partial(f, ...)`` has one).
+
+    ``spreads`` holds what ``**`` brings, one for each that the call has; without them a ``**`` hides what it brings.
+    """
 
     call: ast.Call
     shift: int = 0
+    spreads: tuple[Spread, ...] = ()
 
-    def argument(self, keyword: str, position: int | None = None) -> ast.expr | ast.keyword | None:
-        """The argument passed for a parameter, by keyword or at its position."""
-        for item in self.call.keywords:
-            if item.arg == keyword:
-                return item
-        if position is None:
-            return None
-        index = position + self.shift
-        before = self.call.args[: index + 1]
-        if index >= len(self.call.args) or any(isinstance(item, ast.Starred) for item in before):
-            return None
-        return self.call.args[index]
+    def argument(self, keyword: str, position: int | None = None) -> Argument | None:
+        """The first argument passed for a parameter, by keyword, at its position, or through a dictionary."""
+        return next(iter(self.arguments(keyword, position)), None)
+
+    def arguments(self, keyword: str, position: int | None = None) -> list[Argument]:
+        """All that may be passed for a parameter: a dictionary may be given an entry in several places."""
+        found: list[Argument] = [item for item in self.call.keywords if item.arg == keyword]
+        if not found and position is not None:
+            index = position + self.shift
+            before = self.call.args[: index + 1]
+            if index < len(self.call.args) and not any(isinstance(item, ast.Starred) for item in before):
+                found.append(self.call.args[index])
+        return found + [each for spread in self.spreads for each in spread.entries if keyword_of(each) == keyword]
+
+    @property
+    def named(self) -> list[ast.keyword | Item]:
+        """All arguments that are passed under a name in sight."""
+        own = [item for item in self.call.keywords if item.arg is not None]
+        return own + [each for spread in self.spreads for each in spread.entries]
 
     @property
     def hidden(self) -> bool:
         """Whether stars hide which arguments are passed."""
-        return any(isinstance(item, ast.Starred) for item in self.call.args) or any(
-            item.arg is None for item in self.call.keywords
-        )
+        stars = sum(item.arg is None for item in self.call.keywords)
+        known = sum(spread.complete for spread in self.spreads)
+        return known < stars or any(isinstance(item, ast.Starred) for item in self.call.args)
+
+    def editable(self, module: Module, argument: Argument) -> bool:
+        """Whether an argument may change: one in a dictionary only where calls of the same kind alone read that."""
+        for spread in self.spreads:
+            if any(argument is each for each in spread.entries):
+                kinds = {_kind(module.qualname(reader.func)) for reader in spread.readers}
+                return spread.private and (len(spread.readers) == 1 or (len(kinds) == 1 and None not in kinds))
+        return True
+
+
+def _kind(qualname: str | None) -> tuple[str, str] | None:
+    """What calls of the same function of one package have in common: ``from_pretrained`` of any class of it."""
+    return (qualname.partition(".")[0], qualname.rpartition(".")[2]) if qualname else None
 
 
 def called(site: Site) -> Called | None:
     """The call of the site's name, directly or through ``functools.partial``."""
     call = site.call
     if call is not None:
-        return Called(call)
+        return Called(call, spreads=spreads_of(site.module, call))
     around = getattr(site.node, "parent", None)
     if not isinstance(around, ast.Call) or around.args[:1] != [site.node]:
         return None
-    return Called(around, 1) if site.module.qualname(around.func) == "functools.partial" else None
+    if site.module.qualname(around.func) != "functools.partial":
+        return None
+    return Called(around, 1, spreads_of(site.module, around))
 
 
-def value_of(argument: ast.expr | ast.keyword) -> ast.expr:
+def keyword_of(argument: Argument) -> str | None:
+    """The name that an argument is passed under."""
+    if isinstance(argument, ast.keyword):
+        return argument.arg
+    return argument.key.value if isinstance(argument, Item) else None
+
+
+def value_of(argument: Argument) -> ast.expr:
     """The expression that is passed."""
-    return argument.value if isinstance(argument, ast.keyword) else argument
+    return argument.value if isinstance(argument, (ast.keyword, Item)) else argument
+
+
+def node_of(argument: Argument) -> ast.AST:
+    """The node that stands for an argument in a finding."""
+    return argument.key if isinstance(argument, Item) else argument
 
 
 def branches(value: ast.expr) -> list[ast.expr]:
@@ -106,27 +160,32 @@ def entries(site: Site) -> Sequence[Mapping[str, Any]]:
 
 def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
     """Report by ``table``; of several entries about one argument the first that fires decides."""
-    decided: dict[str, _Match] = {}
+    decided: list[_Match] = []
+    seen: set[int] = set()
     for entry in table:
         keyword = entry["keyword"]
-        if keyword in decided:
-            continue
-        argument = target.argument(keyword, entry.get("position"))
+        passed = target.arguments(keyword, entry.get("position"))
         if entry.get("missing"):
-            if argument is None and not target.hidden:
-                decided[keyword] = _Match(entry)
-        elif argument is not None:
+            if not passed and not target.hidden and not any(match.entry["keyword"] == keyword for match in decided):
+                decided.append(_Match(entry))
+            continue
+        for argument in passed:
+            if id(argument) in seen:
+                continue
             options = branches(value_of(argument))
             found = [branch for branch in options if matches(site, branch, entry)]
-            if found:
+            if found or _renames_all(entry):
                 kept = [branch for branch in options if branch not in found and not is_unset(branch)]
-                decided[keyword] = _Match(entry, argument, tuple(found), whole=not kept)
-    going = [match.argument for match in decided.values() if match.removes(site) and _changes(site, match.entry)]
-    for match in decided.values():
+                seen.add(id(argument))
+                decided.append(_Match(entry, argument, tuple(found), whole=not kept or _renames_all(entry)))
+    going = [match.argument for match in decided if match.removes(site, target) and _changes(site, match.entry)]
+    for match in decided:
         if match.argument is None:
             yield from _missing(site, target, match.entry)
-        elif match.removes(site):
+        elif match.removes(site, target):
             yield _removed(site, target, match, going)
+        elif match.entry.get("rename"):
+            yield _renamed(site, target, match)
         else:
             yield from _replaced(site, target, match)
 
@@ -191,16 +250,24 @@ def report_entry(
     )
 
 
-def drop(
-    target: Called, argument: ast.expr | ast.keyword, going: Collection[ast.expr | ast.keyword | None] = ()
-) -> Operation:
+def drop(target: Called, argument: Argument, going: Collection[Argument | None] = ()) -> Operation:
     """Take an argument out of the call; one that others stay behind becomes ``None`` to keep their places."""
+    if isinstance(argument, Item):
+        home = argument.home
+        return DropItem(home, argument.key) if isinstance(home, ast.Dict) else RemoveStatement(home)
     if isinstance(argument, ast.keyword):
-        return DropArgument(target.call, argument)
+        return DropArgument(argument.parent, argument)
     behind = target.call.args[target.call.args.index(argument) + 1 :]
     if all(item in going for item in behind):
         return DropArgument(target.call, argument)
     return Replace(argument, "None")
+
+
+def rename(target: Called, argument: Argument, keyword: str) -> Operation:
+    """Pass an argument under another keyword."""
+    if isinstance(argument, Item):
+        return SetString(argument.key, keyword)
+    return SetKeyword(argument.parent if isinstance(argument, ast.keyword) else target.call, argument, keyword)
 
 
 def source(site: Site, text: str, node: ast.AST) -> Spelling | None:
@@ -250,13 +317,15 @@ class _Match:
     """An entry that fires: for an argument with the values it is about, or because there is none."""
 
     entry: Mapping[str, Any]
-    argument: ast.expr | ast.keyword | None = None
+    argument: Argument | None = None
     found: tuple[ast.expr, ...] = ()
     whole: bool = True
 
-    def removes(self, site: Site) -> bool:
+    def removes(self, site: Site, target: Called) -> bool:
         """Whether the argument goes as a whole."""
+        renamed = self.entry.get("rename")
         goes = bool(self.entry.get("remove")) or _text(site, self.entry) == ""
+        goes = goes or (renamed is not None and target.argument(renamed) is not None)
         return self.argument is not None and self.whole and goes
 
 
@@ -275,15 +344,31 @@ def _missing(site: Site, target: Called, entry: Mapping[str, Any]) -> Iterator[R
     yield report_entry(site, entry, site.node, operations)
 
 
-def _removed(site: Site, target: Called, match: _Match, going: Collection[ast.expr | ast.keyword | None]) -> Report:
-    changes = _changes(site, match.entry)
+def _renames_all(entry: Mapping[str, Any]) -> bool:
+    return "rename" in entry and "old" not in entry
+
+
+def _renamed(site: Site, target: Called, match: _Match) -> Report:
+    operations: list[Operation] = []
+    if target.editable(site.module, match.argument):
+        operations = [rename(target, match.argument, match.entry["rename"]), *_beside(target, match.entry)]
+        text = _text(site, match.entry)
+        spelling = source(site, text, match.argument) if text is not None and match.found else None
+        if spelling is not None:
+            operations += [*(_written(branch, spelling.text) for branch in match.found), *spelling.operations]
+    return report_entry(site, match.entry, node_of(match.argument), operations)
+
+
+def _removed(site: Site, target: Called, match: _Match, going: Collection[Argument | None]) -> Report:
+    changes = _changes(site, match.entry) and target.editable(site.module, match.argument)
     value = value_of(match.argument)
     if changes:
         claim(site, value)
     else:
         claim_strings(site, value)
     operations = [drop(target, match.argument, going), *_beside(target, match.entry)] if changes else []
-    return report_entry(site, match.entry, match.argument, operations, kept=not changes)
+    kept = not _changes(site, match.entry)
+    return report_entry(site, match.entry, node_of(match.argument), operations, kept=kept)
 
 
 def _replaced(site: Site, target: Called, match: _Match) -> Iterator[Report]:
@@ -292,7 +377,7 @@ def _replaced(site: Site, target: Called, match: _Match) -> Iterator[Report]:
     text = "None" if entry.get("remove") or _text(site, entry) == "" else _text(site, entry)
     for branch in match.found:
         operations: list[Operation] = []
-        if changes and text is not None:
+        if changes and text is not None and target.editable(site.module, match.argument):
             spelling = source(site, text, branch)
             if spelling is not None:
                 operations = [_written(branch, spelling.text), *spelling.operations, *_beside(target, entry)]

@@ -15,6 +15,7 @@ from neuron_port.codemods.base import Context, Report, is_cuda_library
 from neuron_port.edits.operations import (
     CallWith,
     DropArgument,
+    DropItem,
     RemoveDecorator,
     RemoveImport,
     RemoveStatement,
@@ -327,6 +328,8 @@ def _gone(reports: list[Report]) -> dict[int, Applicability]:
                 nodes = ast.walk(operation.node)
             elif isinstance(operation, DropArgument):
                 nodes = ast.walk(operation.argument)
+            elif isinstance(operation, DropItem):
+                nodes = ast.walk(operation.node.values[operation.node.keys.index(operation.key)])
             elif isinstance(operation, ReplaceStatement):
                 kept = {id(inner) for hole in operation.holes.values() for inner in ast.walk(hole)}
                 nodes = ast.walk(operation.node)

@@ -1,4 +1,4 @@
-"""Add elements to list, tuple, set and dict displays. Importing this module imports libcst."""
+"""Add elements to list, tuple, set and dict displays, and take some out. Importing this module imports libcst."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import libcst as cst
 from neuron_port.edits.fragments import Fragments
 
 
-def appended(code: str, elements: list[str], fragments: Fragments) -> str:
-    """Return the display ``code`` with further elements at its end.
+def changed(code: str, added: list[str], dropped: list[int], fragments: Fragments) -> str:
+    """Return the display ``code`` without the elements at the indexes ``dropped``, and with further ones at its end.
 
     Raises:
         WriteError: ``code`` is no list, tuple, set or dict display.
@@ -16,7 +16,9 @@ def appended(code: str, elements: list[str], fragments: Fragments) -> str:
     node = fragments.expression(code, cst.List, cst.Tuple, cst.Set, cst.Dict)
     opening, closing, lead, tail = _brackets(node)
     items = fragments.comma_list(lead, node.elements, tail)
-    for element in elements:
+    for index in sorted(set(dropped), reverse=True):
+        items.drop(index)
+    for element in added:
         single = isinstance(node, cst.Tuple) and len(items.items) == 1
         items.insert(len(items.items), element)
         if single and items.gaps[-1].comma and not items.gaps[-1].after.strip(" \t"):

@@ -15,6 +15,7 @@ from neuron_port.edits.operations import (
     AddElement,
     CallWith,
     DropArgument,
+    DropItem,
     InsertArgument,
     Rename,
     RenameAttribute,
@@ -30,7 +31,15 @@ from neuron_port.edits.templates import Filling
 
 ArgumentOperation = DropArgument | SetKeyword | InsertArgument
 ExpressionOperation = (
-    ArgumentOperation | Rename | RenameAttribute | Replace | CallWith | SetString | SetStringPrefix | AddElement
+    ArgumentOperation
+    | Rename
+    | RenameAttribute
+    | Replace
+    | CallWith
+    | SetString
+    | SetStringPrefix
+    | AddElement
+    | DropItem
 )
 
 
@@ -104,9 +113,10 @@ class Expressions:
         if arguments:
             code = self._with_arguments(code, node, arguments)
         elements = [operation.code for operation in operations if isinstance(operation, AddElement)]
-        if elements:
+        dropped = [operation.key for operation in operations if isinstance(operation, DropItem)]
+        if elements or dropped:
             refuse_deep(node)
-            code = self._with_elements(code, elements)
+            code = self._with_elements(code, elements, [node.keys.index(key) for key in dropped])
         for operation in operations:
             match operation:
                 case SetString(value=value):
@@ -170,11 +180,11 @@ class Expressions:
                     arguments.insert(value, keyword, index)
         return str(arguments)
 
-    def _with_elements(self, code: str, elements: list[str]) -> str:
-        from neuron_port.edits.displays import appended
+    def _with_elements(self, code: str, added: list[str], dropped: list[int]) -> str:
+        from neuron_port.edits.displays import changed
         from neuron_port.edits.fragments import Fragments
 
-        return appended(code, elements, Fragments(self._places.lines.newline))
+        return changed(code, added, dropped, Fragments(self._places.lines.newline))
 
     def _require_string(self, node: ast.expr) -> None:
         text = isinstance(node, ast.Constant) and isinstance(node.value, str)

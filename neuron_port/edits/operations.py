@@ -110,6 +110,14 @@ class AddElement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class DropItem:
+    """Remove an item of a dict display with its comma."""
+
+    node: ast.Dict
+    key: ast.expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RemoveStatement:
     """Remove a statement, one of several on a line too; a body that becomes empty gets ``pass``.
 
@@ -242,6 +250,7 @@ Operation = (
     | SetKeyword
     | InsertArgument
     | AddElement
+    | DropItem
     | RemoveStatement
     | ReplaceStatement
     | GuardStatement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neuron_port.edits.operations import AddElement, Rename
+from neuron_port.edits.operations import AddElement, DropItem, Rename
 from neuron_port.edits.writer import WriteError
 
 
@@ -84,3 +84,29 @@ def test_an_element_of_a_changed_display(write):
 def test_what_is_no_display(write, text):
     with pytest.raises(WriteError, match="expected List or Tuple or Set or Dict"):
         write(text, add("1"))
+
+
+@pytest.mark.parametrize(
+    ("before", "display", "dropped", "after"),
+    [
+        ('x = {"a": 1, "b": 2}\n', '{"a": 1, "b": 2}', 0, 'x = {"b": 2}\n'),
+        ('x = {"a": 1, "b": 2}\n', '{"a": 1, "b": 2}', 1, 'x = {"a": 1}\n'),
+        ('x = {"a": 1}\n', '{"a": 1}', 0, "x = {}\n"),
+        ('x = {\n    "a": 1,\n    "b": 2,\n}\n', '{ "a": 1, "b": 2, }', 0, 'x = {\n    "b": 2,\n}\n'),
+        ('f(**{"a": 1, **k})\n', '{"a": 1, **k}', 0, "f(**{**k})\n"),
+    ],
+)
+def test_drop_item(everywhere, before, display, dropped, after):
+    def make(code):
+        node = code.expr(display)
+        return [DropItem(node, node.keys[dropped])]
+
+    everywhere(before, make, after)
+
+
+def test_drop_and_add(write):
+    def make(code):
+        node = code.tree.body[0].value
+        return [DropItem(node, node.keys[0]), AddElement(node, '"n": 3'), DropItem(node, node.keys[1])]
+
+    assert write('x = {"a": 1, "b": 2, "c": 3}\n', make) == 'x = {"c": 3, "n": 3}\n'

@@ -77,7 +77,7 @@ def test_two_rules_look_at_one_call_and_a_third_at_its_class(tmp_path: Path) -> 
 
 
 def test_a_name_is_renamed_by_one_rule_only(tmp_path: Path) -> None:
-    with pytest.raises(RuleError, match="'acme.OldModel' stands in ACME001 already"):
+    with pytest.raises(RuleError, match=r"'acme\.OldModel' stands in ACME001 already"):
         rules(tmp_path, NAME, NAME)
 
 
