@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from neuron_port.codemods.argument_table import entries_of
 from neuron_port.config import Settings
 from neuron_port.engine import Engine
 from neuron_port.prefilter import Prefilter, trigger_error
@@ -60,8 +61,7 @@ def spellings(qualname: str) -> Iterator[tuple[str, str]]:
 
 def arguments(rule: Rule, row: Row) -> Iterator[str]:
     yield from ARGUMENTS
-    entries = row.options.get("arguments", ())
-    for entry in rule.options.get(entries, ()) if isinstance(entries, str) else entries:
+    for entry in entries_of(rule, row):
         for old in (*entry.get("old", ()), *([name] for name in entry.get("contains", ()))):
             yield f"x, {entry['keyword']}={'x' if old == '*' else old!r}"
             if isinstance(old, (str, int)):

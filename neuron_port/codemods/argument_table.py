@@ -13,7 +13,10 @@ An entry is about one argument (``keyword``, and ``position`` where it may be pa
 ``new`` is the source that takes the value's place, ``remove`` drops the argument, and neither reports it. Portable code
 keeps the argument unless ``portable`` holds a source of its own, ``true`` for the same change, or ``""`` for none at all.
 ``also`` holds arguments that the new value needs beside it: ``{ dynamic = "False" }``, written where the call has none.
-``rename`` gives the argument another keyword; where the call has that one already, the old one goes.
+``rename`` gives the argument another keyword; where the call has that one already, the old one goes. An entry that
+renames or removes and says nothing about values is about all of them, ``None`` too.
+
+A row's ``arguments`` are its entries, or the name of a list of them in the rule's options, or several such names.
 
 Arguments that a local dictionary brings (``kw = {...}``, ``f(**kw)``) are arguments as well. Their entries change where
 nothing but calls of that kind reads the dictionary.
@@ -39,6 +42,7 @@ from neuron_port.edits.operations import (
     SetString,
 )
 from neuron_port.findings import Applicability, Confidence, Severity
+from neuron_port.rules.model import Row, Rule
 from neuron_port.semantics.module import Module, scope_at
 from neuron_port.semantics.spreads import Item, Spread, spreads_of
 
@@ -153,9 +157,15 @@ def inspect(site: Site) -> Iterator[Report]:
 
 
 def entries(site: Site) -> Sequence[Mapping[str, Any]]:
-    """The entries of the site's row: its own, or the list in the rule's options that it names."""
-    named = site.row.options.get("arguments", ()) if site.row is not None else ()
-    return site.rule.options.get(named, ()) if isinstance(named, str) else named
+    """The entries of the site's row: its own, or those of the lists in the rule's options that it names."""
+    return entries_of(site.rule, site.row) if site.row is not None else ()
+
+
+def entries_of(rule: Rule, row: Row) -> Sequence[Mapping[str, Any]]:
+    """The entries of a row of ``rule``."""
+    named = row.options.get("arguments", ())
+    parts = [named] if isinstance(named, str) else named
+    return [entry for part in parts for entry in (rule.options.get(part, ()) if isinstance(part, str) else (part,))]
 
 
 def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
@@ -174,10 +184,10 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
                 continue
             options = branches(value_of(argument))
             found = [branch for branch in options if matches(site, branch, entry)]
-            if found or _renames_all(entry):
+            if found or _takes_all(entry):
                 kept = [branch for branch in options if branch not in found and not is_unset(branch)]
                 seen.add(id(argument))
-                decided.append(_Match(entry, argument, tuple(found), whole=not kept or _renames_all(entry)))
+                decided.append(_Match(entry, argument, tuple(found), whole=not kept or _takes_all(entry)))
     going = [match.argument for match in decided if match.removes(site, target) and _changes(site, match.entry)]
     for match in decided:
         if match.argument is None:
@@ -344,8 +354,10 @@ def _missing(site: Site, target: Called, entry: Mapping[str, Any]) -> Iterator[R
     yield report_entry(site, entry, site.node, operations)
 
 
-def _renames_all(entry: Mapping[str, Any]) -> bool:
-    return "rename" in entry and "old" not in entry
+def _takes_all(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry is about an argument whatever its value."""
+    changes = "rename" in entry or bool(entry.get("remove"))
+    return changes and not any(key in entry for key in ("old", "contains", "calls", "several", "missing"))
 
 
 def _renamed(site: Site, target: Called, match: _Match) -> Report:

@@ -94,3 +94,31 @@ def test_position_of_an_entry(engine: Engine) -> None:
     code = 'from acme import Model\nkw = {"level": 3}\nModel.load("x", **kw)\n'
     (found,) = engine.check_text(code, "own.py")
     assert (found.location.row, found.location.column, found.end_location.column) == (2, 7, 14)
+
+
+LISTS = """
+codemod = "argument_table"
+[[options.sizes]]
+keyword = "width"
+remove = true
+[[options.words]]
+keyword = "label"
+remove = true
+[[map]]
+from = "acme.Plain.load"
+arguments = "sizes"
+applicability = "safe"
+[[map]]
+from = "acme.Named.load"
+arguments = ["sizes", "words"]
+applicability = "safe"
+"""
+
+
+def test_a_row_names_several_lists_of_entries_and_an_entry_removes_whatever_is_passed(tmp_path: Path) -> None:
+    rule = OWN_RULE.replace('applicability = "manual"', 'applicability = "safe"')
+    (tmp_path / "own.toml").write_text(rule + LISTS, encoding="utf-8")
+    engine = Engine(load_rules([tmp_path]), Settings())
+    before = "import acme\n\nacme.Plain.load(1, width=None, label=2)\nacme.Named.load(1, width=w, label=None)\n"
+    fixed = engine.fix_text(before, "own.py", level=Applicability.SAFE)
+    assert fixed.after == "import acme\n\nacme.Plain.load(1, label=2)\nacme.Named.load(1)\n"

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from neuron_port.codemods.argument_table import entries_of
 from neuron_port.rules.loader import load_rules, shipped_folder
 from neuron_port.rules.model import Row, Rule
 from neuron_port.semantics.module import Module, Watch
@@ -44,10 +45,8 @@ def entries(rule: Rule) -> Iterator[tuple[Row | None, Mapping[str, Any]]]:
     used: set[str] = set()
     for row in rule.rows:
         named = row.options.get("arguments", ())
-        if isinstance(named, str):
-            used.add(named)
-            named = rule.options.get(named, ())
-        for entry in named:
+        used.update([named] if isinstance(named, str) else (part for part in named if isinstance(part, str)))
+        for entry in entries_of(rule, row):
             yield row, entry
     for name, table in rule.options.items():
         if name not in used and isinstance(table, list):
