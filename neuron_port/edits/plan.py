@@ -57,6 +57,8 @@ class _Changes:
         return self.removed or self.template is not None or self.guard is not None or self.imports is not None
 
 
+# An import on one row that would become wider gets a neighbour instead.
+_WIDTH = 100
 _APART = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
 
 
@@ -179,7 +181,8 @@ class Plan:
         if not self._required:
             return
         changes = self._import_changes()
-        texts = requirements.missing(self._required, self._places.tree, changes)
+        wanted = requirements.missing(self._required, self._places.tree, changes)
+        texts = requirements.statements([each for each in wanted if not self._joins(each)])
         if definitions.missing(self._definitions, self._places, changes) and self._late_import() is None:
             known = {f"import {module}" for module in self._late_modules()} - {*texts}
             texts = sorted(known) + texts  # bound only behind the place of the definitions
@@ -195,6 +198,28 @@ class Plan:
                 return
         self._pending.append(requirements.insertion(texts, anchor, self._places))
         self._imports_inserted = True
+
+    def _joins(self, wanted: RequireImport) -> bool:
+        """Let a name join a leading import of its module, where there is one that has room for it."""
+        present = requirements.leading_import_of(wanted.module, self._places.tree) if wanted.name else None
+        if present is None or self._gone(present):
+            return False
+        change = self._changes.get(id(present))
+        if change is not None and (change.template or change.guard is not None):
+            return False
+        added = change.imports.added if change is not None and change.imports else []
+        line = self._places.logical_line(present)
+        text = self._lines.text[line.begin : line.stop].rstrip()
+        if (
+            "\n" not in text
+            and "(" not in text
+            and len(text) + sum(len(each) + 2 for each in (*added, wanted.name)) > _WIDTH
+        ):
+            return False
+        change = self._changes.setdefault(id(present), _Changes(present))
+        change.imports = change.imports or ImportChanges()
+        change.imports.added.append(wanted.name)
+        return True
 
     def _late_torch(self, texts: list[str]) -> ast.stmt | None:
         """Return the import of torch that settings such as ``load_dotenv()`` are put in front of, where there is one.

@@ -11,16 +11,35 @@ from neuron_port.edits.places import Places
 from neuron_port.edits.splices import Splice
 
 
-def missing(requirements: Iterable[RequireImport], tree: ast.Module, changes: Mapping[int, ImportChanges]) -> list[str]:
-    """Return the import statements that are not there yet, after ``changes``, by the identity of their statement."""
+def missing(
+    requirements: Iterable[RequireImport], tree: ast.Module, changes: Mapping[int, ImportChanges]
+) -> list[RequireImport]:
+    """Return what the module does not bind yet, after ``changes``, by the identity of their statement."""
     bound = set(_bound(tree, changes))
-    plain = {each.module for each in requirements if each.name is None and (each.module, None) not in bound}
+    return [each for each in requirements if (each.module, each.name) not in bound]
+
+
+def statements(requirements: Iterable[RequireImport]) -> list[str]:
+    """Return the import statements for requirements: one for each module, and one for all names of a module."""
+    plain = {each.module for each in requirements if each.name is None}
     names: dict[str, set[str]] = {}
     for each in requirements:
-        if each.name is not None and (each.module, each.name) not in bound:
+        if each.name is not None:
             names.setdefault(each.module, set()).add(each.name)
     texts = [f"import {module}" for module in sorted(plain)]
     return texts + [f"from {module} import {', '.join(sorted(names[module]))}" for module in sorted(names)]
+
+
+def leading_import_of(module: str, tree: ast.Module) -> ast.ImportFrom | None:
+    """Return the last ``from module import ...`` among the leading imports at module level."""
+    last = last_leading_import(tree)
+    leading = tree.body[: tree.body.index(last) + 1] if last is not None else []
+    found = [
+        each
+        for each in leading
+        if isinstance(each, ast.ImportFrom) and each.level == 0 and each.module == module and each.names[0].name != "*"
+    ]
+    return found[-1] if found else None
 
 
 def last_leading_import(tree: ast.Module) -> ast.stmt | None:

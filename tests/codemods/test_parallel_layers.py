@@ -338,8 +338,7 @@ def test_plan_that_is_there_is_added_to() -> None:
         """,
         """
         from torch import nn
-        from torch.distributed.tensor.parallel import ColwiseParallel
-        from torch.distributed.tensor.parallel import RowwiseParallel
+        from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel
 
         class Net(nn.Module):
             def __init__(self, a):

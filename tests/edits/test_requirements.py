@@ -43,7 +43,7 @@ ADDED = [
     ("import a.b as c\n", require("a"), "import a.b as c\nimport a\n"),
     ("import a as c\n", require("a"), "import a as c\nimport a\n"),
     ("import a\n", require("a.b"), "import a\nimport a.b\n"),
-    ("from a import b as c\n", require(("a", "b")), "from a import b as c\nfrom a import b\n"),
+    ("from a import b as c\n", require(("a", "b")), "from a import b as c, b\n"),
     ("from .a import b\n", require(("a", "b")), "from .a import b\nfrom a import b\n"),
     ("if TYPE_CHECKING:\n    import a\nx\n", require("a"), "import a\n\nif TYPE_CHECKING:\n    import a\nx\n"),
     (
@@ -159,3 +159,31 @@ def test_next_to_a_retargeted_import(write):
         return [RetargetImport(*names(code)[0], "a.b"), RequireImport("a"), RequireImport("a", "b")]
 
     assert write("from x import b\n\ny\n", make) == "from a import b\nimport a\n\ny\n"
+
+
+JOINED = [
+    ("from a import c\n", require(("a", "b")), "from a import c, b\n"),
+    ("from a import c\nimport x\n", require(("a", "b"), ("a", "d")), "from a import c, b, d\nimport x\n"),
+    ("from a import (\n    c,\n)\n", require(("a", "b")), "from a import (\n    c,\n    b,\n)\n"),
+    ("from a import c  # d\n", require(("a", "b")), "from a import c, b  # d\n"),
+    ("from a.b import c\n", require(("a", "b")), "from a.b import c\nfrom a import b\n"),
+    ("from a import *\n", require(("a", "b")), "from a import *\nfrom a import b\n"),
+    (
+        "import x\n\ny = 1\nfrom a import c\n",
+        require(("a", "b")),
+        "import x\nfrom a import b\n\ny = 1\nfrom a import c\n",
+    ),
+    (f"from a import {'c' * 90}\n", require(("a", "b")), f"from a import {'c' * 90}\nfrom a import b\n"),
+]
+
+
+@pytest.mark.parametrize(("before", "make", "after"), JOINED)
+def test_name_joins_an_import_of_its_module(write, before, make, after):
+    assert write(before, make) == after
+
+
+def test_name_joins_an_import_that_loses_another(write):
+    def make(code):
+        return [RemoveImport(*names(code)[0]), RequireImport("a", "b")]
+
+    assert write("from a import c\n", make) == "from a import b\n"
