@@ -24,7 +24,6 @@ from dataclasses import replace
 from neuron_port.codemods import lineage
 from neuron_port.codemods.base import Report, Site, Spelling
 from neuron_port.codemods.device_spelling import device_string
-from neuron_port.codemods.lineage import FAMILY
 from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.edits.operations import InsertArgument, Operation, Replace, SetString
 from neuron_port.findings import Applicability, Severity
@@ -33,7 +32,7 @@ from neuron_port.findings import Applicability, Severity
 def inspect(site: Site) -> Iterator[Report]:
     """Report an autocast region bound to CUDA."""
     call = site.call
-    if site.rule.family == FAMILY:
+    if site.rule.family == "xla":
         yield from _of_xla(site, call)
         return
     if call is None:
@@ -159,7 +158,7 @@ def _is_bfloat16(site: Site, call: ast.Call, position: int) -> bool:
 
 def _switch(site: Site, call: ast.Call) -> ast.expr | None:
     """The argument ``enabled``."""
-    position = 0 if site.qualname.startswith("torch.cuda.") else 1 if site.rule.family == FAMILY else 2
+    position = 0 if site.qualname.startswith("torch.cuda.") else 1 if site.rule.family == "xla" else 2
     given = next((item.value for item in call.keywords if item.arg == "enabled"), None)
     return call.args[position] if given is None and len(call.args) > position else given
 

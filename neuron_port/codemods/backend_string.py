@@ -47,7 +47,7 @@ def inspect(site: Site) -> Iterator[Report]:
     if old["is_device"] and mixed is None and not _surely(site, use):
         return
     for report in _by_use(site, node, use, mixed):
-        if site.rule.family == lineage.FAMILY and lineage.standing(site.context) is lineage.Standing.OPTIONAL:
+        if site.rule.family == "xla" and lineage.standing(site.context) is lineage.Standing.OPTIONAL:
             report.severity = Severity.INFO
             report.leave("it belongs to the branch for the old packages and is left alone")
         yield report

@@ -33,7 +33,7 @@ def inspect(context: Context, rules: RuleSet) -> list[Report]:
             for report in found:
                 report.severity = Severity.INFO
                 report.leave("it only runs with an older torch and is left alone")
-        if found and site.rule.family == lineage.FAMILY and lineage.optional_use(context, site.node):
+        if found and site.rule.family in lineage.FAMILIES and lineage.optional_use(context, site.node):
             for report in found:
                 report.severity = Severity.INFO
                 report.leave("it only runs where the old packages are installed and is left alone")
@@ -101,7 +101,7 @@ def _belongs_to_platform(rule: Rule, row: Row, qualname: str) -> bool:
     """Whether importing the name is a sign of the old platform, and not only the use that the rule looks at."""
     if "import" in row.forms or qualname.startswith(_PLATFORM_MODULES):
         return True
-    if rule.family == lineage.FAMILY:
+    if rule.family in lineage.FAMILIES:
         return lineage.is_lineage_module(qualname)
     return rule.family == "libraries" and rule.codemod is None
 

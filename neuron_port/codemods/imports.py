@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.lineage import FAMILY, is_lineage_module, is_optional
+from neuron_port.codemods.lineage import FAMILIES, is_lineage_module, is_optional
 from neuron_port.codemods.probe import optional_import
 from neuron_port.findings import Applicability, Severity
 
@@ -38,9 +38,9 @@ def inspect(site: Site) -> Iterator[Report]:
         )
         return
     statement = site.binding.statement
-    if row.source.endswith(".*") and site.rule.family != FAMILY and site.node is not statement.names[0]:
+    if row.source.endswith(".*") and site.rule.family not in FAMILIES and site.node is not statement.names[0]:
         return  # one statement, one finding
-    if site.rule.family == FAMILY:
+    if site.rule.family in FAMILIES:
         yield _old(site)
         return
     message = row.message or _message(site)
@@ -52,11 +52,11 @@ def inspect(site: Site) -> Iterator[Report]:
 
 
 def _old(site: Site) -> Report:
-    """An import of PyTorch/XLA and its kin: whatever the row, it goes when nothing reads it."""
+    """An import of PyTorch/XLA, optimum-neuron and their kin: whatever the row, it goes when nothing reads it."""
     if is_optional(site.context, site.binding):
         return optional_import(site)
     code, message = None, site.row.message or _message(site)
-    if site.row.options.get("whole"):
+    if site.row.options.get("whole") and site.rule.family == "xla":
         code = _IMPORT
         message = site.context.rules[code].options["message"]
     removes = is_lineage_module(site.qualname) or site.row.action == "remove"

@@ -1,7 +1,8 @@
-"""What holds for a file as a whole: it leaves PyTorch/XLA completely, or a person has to know why not.
+"""What holds for a file as a whole: it leaves PyTorch/XLA (or optimum-neuron) completely, or a person has to know why not.
 
-All fixes of the family xla in one file get one level, the lowest among them, and none is safe while something stays that
-needs the old packages. NP201 names what that is; NP202 reports a file that has one foot on each platform.
+All fixes of the families xla and optimum in one file get one level, the lowest among them, and none is safe while something
+stays that needs the old packages. NP201 (for optimum-neuron: NP301) names what that is; NP202 reports a file that has one
+foot on each platform.
 
     import torch_xla.core.xla_model as xm          NP201: 1 place cannot be ported (NP210 on line 9)
     device = xm.xla_device()                       unsafe, because of line 9
@@ -18,14 +19,15 @@ from collections.abc import Iterator
 from enum import Enum
 
 from neuron_port.codemods.base import Context, Report
-from neuron_port.codemods.old_imports import imported_name, is_lineage_module, is_old, needing
+from neuron_port.codemods.old_imports import imported_name, is_lineage_module, is_old, is_optimum, needing
 from neuron_port.edits.operations import RemoveImport
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.guards import exits, implied, test_of
 from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.scopes import Binding, BindingKind
 
-FAMILY = "xla"
+FAMILIES = ("xla", "optimum")
+_BLOCKED = ("NP201", "NP301")
 _ASKS = re.compile(r"(?i)(xla|tpu|neuroncore)_?(is_)?available|(has|use|is|with|on)_?(torch_)?(xla|tpu)\w*\Z|\Axla\Z")
 _SHOWN = 4
 # Files of traced models, and the packages whose import registers what they hold.
@@ -129,17 +131,19 @@ def root(node: ast.AST) -> ast.AST:
 
 def whole_file(context: Context) -> Iterator[Report]:
     """The report about the file, at its first import of the old platform; ``settle`` decides whether it is shown."""
-    rule = context.rules.get("NP201")
-    for binding in context.module.found.imports if rule is not None else ():
-        if is_lineage_module(imported_name(binding)) and not is_optional(context, binding):
-            yield Report(rule, binding.node, rule.summary, rule.severity, Applicability.MANUAL)
+    for binding in context.module.found.imports:
+        name = imported_name(binding)
+        if is_lineage_module(name) and not is_optional(context, binding):
+            rule = context.rules.get("NP301" if is_optimum(name) else "NP201")
+            if rule is not None:
+                yield Report(rule, binding.node, rule.summary, rule.severity, Applicability.MANUAL)
             return
 
 
 def settle(context: Context, reports: list[Report]) -> None:
     """Give the fixes that leave the old platform one level, and say what keeps the file from leaving it."""
     own = [report for report in reports if _is_lineage(report)]
-    about = next((report for report in reports if report.rule.code == "NP201"), None)
+    about = next((report for report in reports if report.rule.code in _BLOCKED), None)
     blockers = [report for report in own if _blocks(context, report)]
     fixable = [report for report in own if report.fixable]
     level = min((report.applicability for report in fixable), default=Applicability.SAFE)
@@ -168,9 +172,10 @@ def settle(context: Context, reports: list[Report]) -> None:
     places = [f"{report.rule.code} on line {report.node.lineno}" for report in blockers[:_SHOWN]]
     more = f" and {len(blockers) - _SHOWN} more" if len(blockers) > _SHOWN else ""
     verb = "needs" if len(blockers) == 1 else "need"
+    old = "optimum-neuron" if about.rule.family == "optimum" else "PyTorch/XLA"
     about.message = (
-        f"this file cannot leave PyTorch/XLA as a whole: {', '.join(places)}{more} {verb} a person; the two platforms "
-        "cannot be mixed in one program, so the fixes of its XLA code are unsafe until then"
+        f"this file cannot leave {old} as a whole: {', '.join(places)}{more} {verb} a person; the two platforms cannot be "
+        "mixed in one program, so the fixes of its old code are unsafe until then"
     )
 
 
@@ -182,7 +187,7 @@ def _only_for_effect(context: Context, report: Report, binding: Binding) -> bool
 
 
 def _is_lineage(report: Report) -> bool:
-    return report.rule.family == FAMILY and report.rule.code != "NP201"
+    return report.rule.family in FAMILIES and report.rule.code not in _BLOCKED
 
 
 def _blocks(context: Context, report: Report) -> bool:

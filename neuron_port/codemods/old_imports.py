@@ -1,4 +1,4 @@
-"""Imports of PyTorch/XLA and its kin: which reads of a name need them, and what goes with them.
+"""Imports of PyTorch/XLA and its kin, optimum-neuron among them: which reads of a name need them, and what goes with them.
 
 import torch_xla.core.xla_model as xm         goes with the last use of xm
 import torch_xla, torch_xla.runtime           each serves its own names
@@ -18,12 +18,19 @@ from neuron_port.semantics.scopes import Binding
 
 # An import of one of these fails, or takes the process over, where TorchNeuron is installed.
 _PACKAGES = frozenset({"torch_xla", "_XLAC", "libneuronxla", "torch_neuron", "torchax", "torch_xla2"})
+# Parts of a package that is shared with other platforms.
+_OPTIMUM = ("optimum.neuron", "optimum.exporters.neuron", "optimum.commands.neuron")
 
 
 def is_old(qualname: str | None) -> bool:
     """Whether a name is of a package that cannot be used beside TorchNeuron (``torch_neuronx`` alone says nothing)."""
     package = (qualname or "").partition(".")[0]
-    return package in _PACKAGES or package.startswith("neuronx_distributed")
+    return package in _PACKAGES or package.startswith("neuronx_distributed") or is_optimum(qualname)
+
+
+def is_optimum(qualname: str | None) -> bool:
+    """Whether a name is one of optimum-neuron."""
+    return any(f"{qualname}.".startswith(f"{part}.") for part in _OPTIMUM)
 
 
 def is_lineage_module(qualname: str) -> bool:
