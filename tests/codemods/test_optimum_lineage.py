@@ -24,7 +24,9 @@ def test_other_parts_of_optimum_are_not_neuron() -> None:
 
 
 def test_safe_fixes_wait_until_the_file_has_left_optimum() -> None:
-    source = 'import torch\nfrom optimum.neuron.somewhere import Something\n\nSomething(torch.zeros(3, device="cuda"))\n'
+    source = (
+        'import torch\nfrom optimum.neuron.somewhere import Something\n\nSomething(torch.zeros(3, device="cuda"))\n'
+    )
     assert ported(source, "safe") == source
     assert ported(source, "unsafe") == source.replace('"cuda"', '"neuron"')
 

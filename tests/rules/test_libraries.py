@@ -33,7 +33,7 @@ ENTRY = {
     "keyword", "position", "methods", "old", "keep", "contains", "drop_elements", "calls", "several", "absent", "parts", "new",
     "portable", "missing", "remove", "also", "code", "severity", "applicability", "confidence", "message",
 }  # fmt: skip
-FAMILIES = {"xla": "NP2", "core": "NP0", "cuda": "NP1", "libraries": "NP7"}
+FAMILIES = {"xla": "NP2", "core": "NP0", "cuda": "NP1", "libraries": "NP7", "optimum": "NP3", "huggingface": "NP4"}
 
 
 def document(path: Path) -> dict[str, Any]:
