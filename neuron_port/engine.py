@@ -13,11 +13,13 @@ from neuron_port.codemods.dispatch import inspect
 from neuron_port.codemods.lineage import root
 from neuron_port.codemods.linking import link
 from neuron_port.codemods.tidy import tidy
+from neuron_port.codemods.versions import told_apart, too_old
 from neuron_port.config import Settings, selector_matches
 from neuron_port.edits.comments import drops_comment
 from neuron_port.edits.operations import InsertComment, Operation, RemoveImport, RemoveStatement, ReplaceStatement
 from neuron_port.findings import Applicability, Finding, Fix, Location, Severity
 from neuron_port.prefilter import Prefilter
+from neuron_port.project.files import Project
 from neuron_port.rules.loader import RuleSet
 from neuron_port.semantics.devices import DeviceUses
 from neuron_port.semantics.guards import Guards
@@ -73,11 +75,13 @@ class Engine:
     Args:
         rules: the loaded rules.
         settings: target and selection.
+        project: the requirement files that ported places are compared with; without it, none are.
     """
 
-    def __init__(self, rules: RuleSet, settings: Settings) -> None:
+    def __init__(self, rules: RuleSet, settings: Settings, project: Project | None = None) -> None:
         self.rules = rules
         self.settings = settings
+        self.project = project
         self._prefilter = Prefilter(rules.triggers)
         self._codes = {word: rule.code for rule in rules.rules.values() for word in (rule.code, rule.name)}
 
@@ -187,7 +191,9 @@ class Engine:
             Processes(module),
             Pretrained(module),
         )
-        reports = inspect(context, self.rules)
+        reports, needs = told_apart(inspect(context, self.rules))
+        pins = [] if self.project is None else too_old(context, [*reports, *needs], self.project, Path(filename))
+        reports += [pin.report for pin in pins]
         analysis = _Analysis(text, tree, module)
         suppressions = Suppressions.parse(text)
         if not reports and suppressions == Suppressions():
@@ -208,6 +214,8 @@ class Engine:
             else:
                 report.leave()
         link(context, reports)
+        for pin in pins:
+            pin.settle()
         shown = [report for report in shown if not report.void]
         for report in shown:
             if (

@@ -15,6 +15,7 @@ from neuron_port.config import Config, ConfigError, Selection
 from neuron_port.discovery import MissingPath, discover
 from neuron_port.engine import Engine
 from neuron_port.findings import Applicability, Finding, Severity
+from neuron_port.project.files import Project
 from neuron_port.reporting.report import Report
 from neuron_port.rules.loader import RuleError, RuleSet, load_rules
 from neuron_port.runner import run
@@ -94,7 +95,7 @@ class Session:
             config.check_selectors(rules.rules)
         except (ConfigError, RuleError) as error:
             raise Refusal(str(error)) from None
-        return cls(config, Engine(rules, config.settings), places, stdin_name, not no_cache)
+        return cls(config, Engine(rules, config.settings, Project(config.root)), places, stdin_name, not no_cache)
 
     def check(self, *, with_edits: bool, use_baseline: bool = True) -> Report:
         """Check all files; ``with_edits``: the fixes carry their text edits.

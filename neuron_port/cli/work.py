@@ -49,7 +49,9 @@ class CheckFile:
             data = read_bytes(path)
         except UnreadableFile:
             return None
-        return self.cache.key(data, " ".join(["edits" if self.with_edits else "", *ignored]))
+        project = self.engine.project
+        pins = "" if project is None else project.digest(path)
+        return self.cache.key(data, " ".join(["edits" if self.with_edits else "", pins, *ignored]))
 
 
 @dataclass(frozen=True, slots=True)

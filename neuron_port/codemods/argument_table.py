@@ -257,6 +257,7 @@ def report_entry(
         severity=severity,
         applicability=level if operations else Applicability.MANUAL,
         operations=operations,
+        requires=entry.get("requires"),
     )
 
 

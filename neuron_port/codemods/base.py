@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from neuron_port.codemods.definitions import available
@@ -26,7 +26,8 @@ class Report:
     ``node`` is the place shown. ``region`` holds the nodes that this report guards: their reports and this one are
     applied together or not at all; ``follows`` holds nodes whose own ports this one depends on. ``use`` says which imported binding the place reads, and the qualified name that
     the binding must mean after the fix (``None``: the place no longer reads it); ``origin`` is the name that reads it.
-    ``removes`` says of an import that it may go when nothing reads it; a ``void`` report is not shown.
+    ``removes`` says of an import that it may go when nothing reads it; a ``void`` report is not shown. ``requires`` holds
+    the versions of packages that the ported place needs; a ``silent`` report says nothing else about its place.
     """
 
     rule: Rule
@@ -45,6 +46,8 @@ class Report:
     group: int = 0
     removes: bool = False
     void: bool = False
+    requires: Mapping[str, str] = field(default_factory=dict)
+    silent: bool = False
 
     @property
     def fixable(self) -> bool:
@@ -144,6 +147,7 @@ class Site:
         imported: Binding | None = None,
         follows: Sequence[ast.AST] = (),
         removes: bool = False,
+        requires: Mapping[str, str] | None = None,
     ) -> Report:
         """A report with what the row and the rule say wherever the codemod says nothing itself."""
         rule = self.context.rules[code] if code else self.rule
@@ -152,12 +156,14 @@ class Site:
             applicability = row.applicability if row else rule.applicability
         if not operations:
             applicability = Applicability.MANUAL if not _fixed_by_import(use) else applicability
+        needed = {**rule.requires, **(row.options.get("requires", {}) if row else {}), **(requires or {})}
+        text = (message or (row.message if row and row.message else None) or rule.summary).replace(
+            "{name}", self.qualname
+        )
         return Report(
             rule=rule,
             node=node if node is not None else self.node,
-            message=(message or (row.message if row and row.message else None) or rule.summary).replace(
-                "{name}", self.qualname
-            ),
+            message=text if applicability is Applicability.MANUAL else f"{text}{_needs(needed)}",
             severity=severity if severity is not None else (row.severity if row else rule.severity),
             applicability=applicability,
             operations=tuple(operations) if applicability is not Applicability.MANUAL else (),
@@ -169,6 +175,7 @@ class Site:
             origin=self.node,
             follows=tuple(follows),
             removes=removes,
+            requires=needed,
         )
 
     def spell(self, qualname: str, node: ast.AST | None = None) -> Spelling | None:
@@ -246,6 +253,12 @@ class Site:
 def is_cuda_library(rule: Rule) -> bool:
     """Whether a rule reports packages that need CUDA, as against frameworks that only have to be told the device."""
     return rule.family == "libraries" and rule.codemod is None
+
+
+def _needs(requires: Mapping[str, str]) -> str:
+    """The versions that a fix needs, as the end of a message; the torch that TorchNeuron wants needs no word."""
+    names = [f"{name}{version}" for name, version in requires.items() if name != "torch"]
+    return f" (needs {', '.join(names)})" if names else ""
 
 
 def _fixed_by_import(use: tuple[Binding, str | None] | None) -> bool:

@@ -45,9 +45,8 @@ def entries(rule: Rule) -> Iterator[tuple[Row | None, Mapping[str, Any]]]:
     used: set[str] = set()
     for row in rule.rows:
         named = row.options.get("arguments", ())
-        used.update([named] if isinstance(named, str) else (part for part in named if isinstance(part, str)))
-        for entry in entries_of(rule, row):
-            yield row, entry
+        used.update(part for part in ([named] if isinstance(named, str) else named) if isinstance(part, str))
+        yield from ((row, entry) for entry in entries_of(rule, row))
     for name, table in rule.options.items():
         if name not in used and isinstance(table, list):
             yield from ((None, entry) for entry in table if isinstance(entry, dict) and "keyword" in entry)
