@@ -61,7 +61,7 @@ def spellings(qualname: str) -> Iterator[tuple[str, str]]:
 
 def arguments(rule: Rule, row: Row) -> Iterator[str]:
     yield from ARGUMENTS
-    for entry in entries_of(rule, row):
+    for entry in entries_of(rule, row, RULES.rules):
         for old in (*entry.get("old", ()), *([name] for name in entry.get("contains", ()))):
             yield f"x, {entry['keyword']}={'x' if old == '*' else old!r}"
             if isinstance(old, (str, int)):

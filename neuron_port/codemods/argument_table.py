@@ -13,10 +13,15 @@ An entry is about one argument (``keyword``, and ``position`` where it may be pa
 ``new`` is the source that takes the value's place, ``remove`` drops the argument, and neither reports it. Portable code
 keeps the argument unless ``portable`` holds a source of its own, ``true`` for the same change, or ``""`` for none at all.
 ``also`` holds arguments that the new value needs beside it: ``{ dynamic = "False" }``, written where the call has none.
-``rename`` gives the argument another keyword; where the call has that one already, the old one goes. An entry that
-renames or removes and says nothing about values is about all of them, ``None`` too.
+``rename`` gives the argument another keyword; where the call has that one already, the old one goes, or ``both`` says what
+the value becomes: ``"{new} or {old}"``, ``""`` for a person to decide. ``new`` may hold ``{value}``, the value as it is. An entry
+that renames or removes and says nothing about values is about all of them, ``None`` too.
+``before`` is a statement that is written in front of the one with the call, unless the file has the text ``mentioned``; ``imports``
+are the modules that it needs. ``when`` and ``unless`` hold other arguments with values (``"*"``: any that turns something on): the
+entry is only about calls that pass them, or that do not.
 
-A row's ``arguments`` are its entries, or the name of a list of them in the rule's options, or several such names.
+A row's ``arguments`` are its entries, or the name of a list of them in the rule's options, or several such names. ``"NP446.precision"``
+is a list of another rule, whose findings they are then.
 
 Arguments that a local dictionary brings (``kw = {...}``, ``f(**kw)``) are arguments as well. Their entries change where
 nothing but calls of that kind reads the dictionary.
@@ -35,18 +40,22 @@ from neuron_port.edits.operations import (
     DropArgument,
     DropItem,
     InsertArgument,
+    InsertStatement,
     Operation,
     RemoveStatement,
     Replace,
+    RequireImport,
     SetKeyword,
     SetString,
 )
 from neuron_port.findings import Applicability, Confidence, Severity
 from neuron_port.rules.model import Row, Rule
-from neuron_port.semantics.module import Module, scope_at
+from neuron_port.semantics.module import Module, scope_at, statement
 from neuron_port.semantics.spreads import Item, Spread, spreads_of
 
 Argument = ast.expr | ast.keyword | Item
+# Values that turn nothing on, for conditions on other arguments.
+_OFF = (False, "no", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +166,24 @@ def inspect(site: Site) -> Iterator[Report]:
 
 
 def entries(site: Site) -> Sequence[Mapping[str, Any]]:
-    """The entries of the site's row: its own, or those of the lists in the rule's options that it names."""
-    return entries_of(site.rule, site.row) if site.row is not None else ()
+    """The entries of the site's row: its own, or those of the lists that it names."""
+    return entries_of(site.rule, site.row, site.context.rules) if site.row is not None else ()
 
 
-def entries_of(rule: Rule, row: Row) -> Sequence[Mapping[str, Any]]:
-    """The entries of a row of ``rule``."""
+def entries_of(rule: Rule, row: Row, rules: Mapping[str, Rule]) -> Sequence[Mapping[str, Any]]:
+    """The entries of a row of ``rule``; lists of other rules are looked up in ``rules``."""
     named = row.options.get("arguments", ())
-    parts = [named] if isinstance(named, str) else named
-    return [entry for part in parts for entry in (rule.options.get(part, ()) if isinstance(part, str) else (part,))]
+    found: list[Mapping[str, Any]] = []
+    for part in [named] if isinstance(named, str) else named:
+        if not isinstance(part, str):
+            found.append(part)
+            continue
+        code, _, name = part.rpartition(".")
+        if code in ("", rule.code):
+            found += rule.options.get(name, ())
+        else:
+            found += [{"code": code, **entry} for entry in rules[code].options.get(name, ())]
+    return found
 
 
 def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -> Iterator[Report]:
@@ -175,6 +193,8 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
     for entry in table:
         keyword = entry["keyword"]
         passed = target.arguments(keyword, entry.get("position"))
+        if (passed or entry.get("missing")) and not _concerned(site, target, entry):
+            continue
         if entry.get("missing"):
             if not passed and not target.hidden and not any(match.entry["keyword"] == keyword for match in decided):
                 decided.append(_Match(entry))
@@ -184,20 +204,41 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
                 continue
             options = branches(value_of(argument))
             found = [branch for branch in options if matches(site, branch, entry)]
-            if found or _takes_all(entry):
+            if found or takes_all(entry):
                 kept = [branch for branch in options if branch not in found and not is_unset(branch)]
                 seen.add(id(argument))
-                decided.append(_Match(entry, argument, tuple(found), whole=not kept or _takes_all(entry)))
+                decided.append(_Match(entry, argument, tuple(found), whole=not kept or takes_all(entry)))
     going = [match.argument for match in decided if match.removes(site, target) and _changes(site, match.entry)]
+    renamed: set[str] = set()
     for match in decided:
         if match.argument is None:
             yield from _missing(site, target, match.entry)
         elif match.removes(site, target):
             yield _removed(site, target, match, going)
+        elif match.entry.get("rename") in renamed:
+            yield report_entry(site, match.entry, node_of(match.argument), ())  # another argument got that name
         elif match.entry.get("rename"):
+            renamed.add(match.entry["rename"])
             yield _renamed(site, target, match)
         else:
             yield from _replaced(site, target, match)
+
+
+def _concerned(site: Site, target: Called, entry: Mapping[str, Any]) -> bool:
+    """Whether the other arguments of the call are such that the entry is about it."""
+
+    def holds(keyword: str, old: Sequence[Any]) -> bool:
+        wanted = {"old": old, "keep": _OFF}
+        return any(
+            matches(site, branch, wanted)
+            for argument in target.arguments(keyword)
+            for branch in branches(value_of(argument))
+        )
+
+    if "mentioned" in entry and entry["mentioned"] in site.module.text:
+        return False
+    wanted = all(holds(keyword, old) for keyword, old in entry.get("when", {}).items())
+    return wanted and not any(holds(keyword, old) for keyword, old in entry.get("unless", {}).items())
 
 
 def matches(site: Site, value: ast.expr, entry: Mapping[str, Any]) -> bool:
@@ -336,7 +377,7 @@ class _Match:
         """Whether the argument goes as a whole."""
         renamed = self.entry.get("rename")
         goes = bool(self.entry.get("remove")) or _text(site, self.entry) == ""
-        goes = goes or (renamed is not None and target.argument(renamed) is not None)
+        goes = goes or (renamed is not None and "both" not in self.entry and target.argument(renamed) is not None)
         return self.argument is not None and self.whole and goes
 
 
@@ -355,21 +396,64 @@ def _missing(site: Site, target: Called, entry: Mapping[str, Any]) -> Iterator[R
     yield report_entry(site, entry, site.node, operations)
 
 
-def _takes_all(entry: Mapping[str, Any]) -> bool:
+def takes_all(entry: Mapping[str, Any]) -> bool:
     """Whether an entry is about an argument whatever its value."""
     changes = "rename" in entry or bool(entry.get("remove"))
     return changes and not any(key in entry for key in ("old", "contains", "calls", "several", "missing"))
 
 
 def _renamed(site: Site, target: Called, match: _Match) -> Report:
+    entry, argument = match.entry, match.argument
+    changes = _changes(site, entry)
     operations: list[Operation] = []
-    if target.editable(site.module, match.argument):
-        operations = [rename(target, match.argument, match.entry["rename"]), *_beside(target, match.entry)]
-        text = _text(site, match.entry)
-        spelling = source(site, text, match.argument) if text is not None and match.found else None
-        if spelling is not None:
-            operations += [*(_written(branch, spelling.text) for branch in match.found), *spelling.operations]
-    return report_entry(site, match.entry, node_of(match.argument), operations)
+    other = target.argument(entry["rename"])
+    if other is not None and changes:
+        return _joined(site, target, match, other)
+    if changes and match.whole and target.editable(site.module, argument):
+        operations = [rename(target, argument, entry["rename"]), *_beside(target, entry)]
+        text = _text(site, entry)
+        if text is not None and "{value}" in text:
+            operations.append(Replace(value_of(argument), text, {"value": value_of(argument)}))
+        elif text is not None and match.found:
+            spelling = source(site, text, node_of(argument))
+            if spelling is None:
+                operations = []
+            else:
+                operations += [*(_written(branch, spelling.text) for branch in match.found), *spelling.operations]
+    return report_entry(site, entry, node_of(argument), operations, kept=not changes)
+
+
+def _joined(site: Site, target: Called, match: _Match, other: Argument) -> Report:
+    """The call has the new keyword too: one value for both, as ``both`` says."""
+    entry, argument = match.entry, match.argument
+    new, old = value_of(other), value_of(argument)
+    message = f"{entry['message']}; {entry['rename']} is passed as well"
+    operations: list[Operation] = []
+    alone = len(target.arguments(entry["rename"])) == 1
+    editable = target.editable(site.module, argument) and target.editable(site.module, other)
+    if alone and editable and match.whole and entry["both"]:
+        operations = [drop(target, argument), *_one_of(entry["both"], new, old)]
+        claim_strings(site, old)
+    report = report_entry(site, entry, node_of(argument), operations, applicability=Applicability.UNSAFE)
+    report.message = message
+    return report
+
+
+def _one_of(both: str, new: ast.expr, old: ast.expr) -> list[Operation]:
+    """What makes the new argument's value that of both: nothing, where it holds what decides."""
+    first, joined, last = both.partition(" or ")
+    held = {"{new}": new, "{old}": old}
+    if joined:
+        opposite = isinstance(held[last], ast.UnaryOp) and isinstance(held[last].op, ast.Not)
+        if opposite and ast.dump(held[last].operand) == ast.dump(held[first]):
+            both = first  # bf16=x, fp16=not x: one of them is always on, and only one is there
+        elif isinstance(held[first], ast.Constant):
+            both = first if held[first].value else last
+        elif isinstance(held[last], ast.Constant) and held[last].value is True:
+            both = last
+    if both == "{new}":
+        return []
+    return [Replace(new, both, {name: value for name, value in (("new", new), ("old", old)) if f"{{{name}}}" in both})]
 
 
 def _removed(site: Site, target: Called, match: _Match, going: Collection[Argument | None]) -> Report:
@@ -380,8 +464,12 @@ def _removed(site: Site, target: Called, match: _Match, going: Collection[Argume
     else:
         claim_strings(site, value)
     operations = [drop(target, match.argument, going), *_beside(target, match.entry)] if changes else []
+    if operations and "before" in match.entry:
+        operations += _before(match.entry, target.call, value)
     kept = not _changes(site, match.entry)
-    return report_entry(site, match.entry, node_of(match.argument), operations, kept=kept)
+    # What is passed as None or "" sets nothing, whatever a person would have to decide otherwise.
+    entry = {**match.entry, "applicability": "safe"} if is_unset(value) and takes_all(match.entry) else match.entry
+    return report_entry(site, entry, node_of(match.argument), operations, kept=kept)
 
 
 def _replaced(site: Site, target: Called, match: _Match) -> Iterator[Report]:
@@ -390,6 +478,10 @@ def _replaced(site: Site, target: Called, match: _Match) -> Iterator[Report]:
     text = "None" if entry.get("remove") or _text(site, entry) == "" else _text(site, entry)
     for branch in match.found:
         operations: list[Operation] = []
+        if changes and text is None and "before" in entry:
+            operations = _before(entry, target.call, branch)
+            yield report_entry(site, entry, branch, operations, kept=not changes)
+            continue
         if changes and text is not None and target.editable(site.module, match.argument):
             spelling = source(site, text, branch)
             if spelling is not None:
@@ -405,6 +497,18 @@ def _beside(target: Called, entry: Mapping[str, Any]) -> list[Operation]:
     """The arguments that go with the new value, where the call does not pass them already."""
     added = {} if target.hidden else entry.get("also", {})
     return [InsertArgument(target.call, text, name) for name, text in added.items() if target.argument(name) is None]
+
+
+def _before(entry: Mapping[str, Any], call: ast.Call, value: ast.expr) -> list[Operation]:
+    """The statement that an entry wants in front of the one with the call, with the imports that it needs."""
+    text = entry["before"]
+    if "{text}" in text:
+        # os.environ takes text only; a path has to be made one.
+        is_text = isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
+        text = text.replace("{text}", "{value}" if is_text else "str({value})")
+    holes = {"value": value} if "{value}" in text else {}
+    added = [RequireImport(module) for module in entry.get("imports", ())]
+    return [InsertStatement(statement(call), text, holes), *added]
 
 
 def _written(branch: ast.expr, text: str) -> Operation:

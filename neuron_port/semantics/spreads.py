@@ -41,21 +41,23 @@ class Spread:
 
 def spreads_of(module: Module, call: ast.Call) -> tuple[Spread, ...]:
     """One ``Spread`` for each ``**`` of a call, in order."""
-    found = []
-    for keyword in call.keywords:
-        if keyword.arg is None:
-            follower = _Follower(module)
-            complete = follower.follow(keyword.value, 0)
-            readers = tuple({id(reader): reader for reader in (*follower.readers, call)}.values())
-            found.append(Spread(tuple(follower.entries), complete, readers, follower.private))
-    return tuple(found)
+    return tuple(spread_of(module, keyword.value, call) for keyword in call.keywords if keyword.arg is None)
+
+
+def spread_of(module: Module, value: ast.expr, call: ast.Call) -> Spread:
+    """The entries of a dictionary that ``call`` takes them from."""
+    follower = _Follower(module, value)
+    complete = follower.follow(value, 0)
+    readers = tuple({id(reader): reader for reader in (*follower.readers, call)}.values())
+    return Spread(tuple(follower.entries), complete, readers, follower.private)
 
 
 class _Follower:
     """Collects the entries of a dictionary and of those that it is made of."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, start: ast.expr) -> None:
         self._module = module
+        self._start = start
         self.entries: list[Item | ast.keyword] = []
         self.readers: list[ast.Call] = []
         self.private = True
@@ -102,6 +104,8 @@ class _Follower:
 
     def _read(self, read: ast.Name) -> bool:
         """Whether a read of the variable adds nothing that is not known."""
+        if read is self._start and not isinstance(read.parent, ast.keyword):
+            return True
         parent = read.parent
         match parent:
             case ast.keyword(arg=None, parent=ast.Call() as call):

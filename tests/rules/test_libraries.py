@@ -31,8 +31,8 @@ DOUBTFUL = {"inferred", "prerelease"}
 # Keys of an entry under `arguments`; see the comments in nccl-backend.toml and framework-device.toml.
 ENTRY = {
     "keyword", "position", "methods", "old", "keep", "contains", "drop_elements", "calls", "several", "absent", "parts", "new",
-    "portable", "missing", "remove", "also", "code", "severity", "applicability", "confidence", "message",
-    "rename", "requires",
+    "portable", "missing", "remove", "rename", "both", "default", "before", "mentioned", "imports", "when", "unless", "also", "code",
+    "severity", "applicability", "confidence", "message", "requires",
 }  # fmt: skip
 FAMILIES = {"xla": "NP2", "core": "NP0", "cuda": "NP1", "libraries": "NP7", "optimum": "NP3", "huggingface": "NP4"}
 
@@ -109,7 +109,7 @@ def test_words_and_confidence(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=name)
-def test_rows(path: Path) -> None:
+def test_rows(path: Path, rules: RuleSet) -> None:
     rule = document(path)
     for row in rule.get("map", []):
         assert set(row.get("forms", [])) <= FORMS, row["from"]
@@ -119,8 +119,11 @@ def test_rows(path: Path) -> None:
         if "message" in row:
             assert row["message"].strip() == row["message"] and not row["message"].endswith("."), row["from"]
         named = row.get("arguments")
-        if isinstance(named, str):
-            assert named in rule.get("options", {}), row["from"]
+        for part in [named] if isinstance(named, str) else named or []:
+            code, dot, part = part.rpartition(".") if isinstance(part, str) else ("", "", None)
+            if dot or isinstance(named, str):
+                listed = rules.rules[code].options if dot else rule.get("options", {})
+                assert part in listed, row["from"]
 
 
 @pytest.mark.parametrize("path", FILES, ids=name)
@@ -131,10 +134,12 @@ def test_entries(path: Path) -> None:
             continue
         assert set(entry) <= ENTRY, entry
         assert entry["message"].strip(), entry
-        fires = [key for key in ("old", "missing", "contains", "calls", "several") if entry.get(key)]
+        fires = [
+            key for key in ("old", "missing", "contains", "calls", "several", "rename", "remove") if entry.get(key)
+        ]
         assert fires, entry
         if entry.get("applicability", rule["applicability"]) == "safe":
-            assert any(key in entry for key in ("new", "remove", "parts")), entry
+            assert any(key in entry for key in ("new", "rename", "remove", "parts")), entry
 
 
 @pytest.mark.parametrize("path", LIBRARIES, ids=name)

@@ -27,6 +27,7 @@ for library in ("torch", "transformers", "accelerate", "diffusers", "peft", "sen
 FAMILIES = ("optimum", "huggingface")
 RULES = [rule for rule in load_rules().rules.values() if rule.family in FAMILIES]
 EVERY_RULE = list(load_rules().rules.values())
+BY_CODE = {rule.code: rule for rule in EVERY_RULE}
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 # A port of one of these reads the number of processes and the like: names of other packages are not looked at.
 _ROOTS = frozenset(installed.LIBRARIES)
@@ -46,7 +47,7 @@ def entries(rule: Rule) -> Iterator[tuple[Row | None, Mapping[str, Any]]]:
     for row in rule.rows:
         named = row.options.get("arguments", ())
         used.update(part for part in ([named] if isinstance(named, str) else named) if isinstance(part, str))
-        yield from ((row, entry) for entry in entries_of(rule, row))
+        yield from ((row, entry) for entry in entries_of(rule, row, BY_CODE))
     for name, table in rule.options.items():
         if name not in used and isinstance(table, list):
             yield from ((None, entry) for entry in table if isinstance(entry, dict) and "keyword" in entry)
