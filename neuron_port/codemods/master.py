@@ -8,6 +8,7 @@
         many times, in an expression or
         around a collective             ->  print_master("a", flush=True)
     log = xm.master_print               ->  log = print_master
+    is_main_worker()                    ->  torch.distributed.get_rank() == 0        (optimum-neuron)
 
 The rank is asked of the process group where there surely is one, else of the environment.
 """
@@ -49,18 +50,18 @@ def inspect(site: Site) -> Iterator[Report]:
 def _question(site: Site) -> Report:
     call = site.call
     if call is None:
-        answer = process_spelling.local_rank(site, site.node)
+        answer = _first(site, site.node, local=_means_local(site))
         if answer is None:
             return _taken(site)
         return site.report(
-            operations=[Replace(site.node, f"lambda: {answer.text} == 0"), *answer.operations], use=_unused(site)
+            operations=[Replace(site.node, f"lambda: {answer.text}"), *answer.operations], use=_unused(site)
         )
-    local = Called(call).argument("local", 0)
-    value = value_of(local) if local is not None else None
+    asked = Called(call).argument(site.row.options.get("parameter", "local"), 0)
+    value = value_of(asked) if asked is not None else None
     known = value.value if isinstance(value, ast.Constant) else None
     if Called(call).hidden or (value is not None and known is None):
         return _depends(site, call, value)
-    answer = _first(site, call, local=value is None or bool(known))
+    answer = _first(site, call, local=(value is None or bool(known)) == _means_local(site))
     if answer is None:
         return _taken(site)
     around = call.parent
@@ -73,12 +74,18 @@ def _question(site: Site) -> Report:
     )
 
 
+def _means_local(site: Site) -> bool:
+    """Whether the parameter, which is true unless it is passed, asks for the first process of the host."""
+    return site.row.options.get("means_local", True)
+
+
 def _depends(site: Site, call: ast.Call, value: ast.expr | None) -> Report:
     """``is_master_ordinal(local=flag)``."""
     on_host, of_all = process_spelling.local_rank(site, call), process_spelling.rank(site, call)
     if value is None or on_host is None or of_all is None:
         return site.report(applicability=Applicability.MANUAL)
-    text = f"({on_host.text} if {{value}} else {of_all.text}) == 0"
+    first, second = (on_host, of_all) if _means_local(site) else (of_all, on_host)
+    text = f"({first.text} if {{value}} else {second.text}) == 0"
     return site.report(
         operations=[Replace(call, text, {"value": value}), *on_host.operations, *of_all.operations], use=_unused(site)
     )
