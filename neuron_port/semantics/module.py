@@ -493,11 +493,14 @@ class Module:
         """The calls of everything whose last name is ``name``, in source order: ``f()``, ``x.f()``, ``a.b.f()``."""
         if self._called is None:
             self._called = {}
-            calls = [node for node in self._linked if node.__class__ is ast.Call]
-            for call in sorted(calls, key=_place):
+            for call in self.calls():
                 last = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
                 self._called.setdefault(last, []).append(call)
         return self._called.get(name, [])
+
+    def calls(self) -> list[ast.Call]:
+        """All calls, in source order."""
+        return sorted((node for node in self._linked if node.__class__ is ast.Call), key=_place)
 
     def calls_to(self, *qualnames: str) -> list[ast.Call]:
         """The calls of everything that means one of these dotted names, in source order."""
@@ -520,6 +523,11 @@ class Module:
             self._lines = io.StringIO(self.text, newline="").readlines()
         line = self._lines[literal.lineno - 1].encode("utf-8", "surrogatepass")
         return "'" if line[literal.col_offset :].lstrip(b"rRuUfFbBtT")[:1] == b"'" else '"'
+
+    def attributes(self) -> list[ast.Attribute]:
+        """Every read of an attribute, in source order."""
+        found = (node for node in self._linked if node.__class__ is ast.Attribute and isinstance(node.ctx, ast.Load))
+        return sorted(found, key=_place)
 
     def attribute_reads(self, name: str) -> list[ast.Attribute]:
         """Every read of an attribute of this name, in source order."""
