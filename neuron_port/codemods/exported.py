@@ -9,7 +9,7 @@ What a dictionary brings is written out where it stays, or moved to where the po
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from neuron_port.codemods.argument_table import Argument, Called, keyword_of, value_of
 from neuron_port.codemods.base import Context, Site
@@ -93,13 +93,13 @@ class Export:
         for keyword in self.call.keywords:
             if keyword.arg is None:
                 operations.append(DropArgument(self.call, keyword))
-        return [*operations, *self._dead()]
+        return [*operations, *self.dead()]
 
     def text(self, value: ast.expr) -> str:
         """The source of a value."""
         return ast.get_source_segment(self.module.text, value) or ast.unparse(value)
 
-    def _dead(self) -> Iterator[Operation]:
+    def dead(self) -> Iterator[Operation]:
         """The statements that made dictionaries which nothing reads any more."""
         for keyword, spread in zip((each for each in self.call.keywords if each.arg is None), self._spreads):
             if not isinstance(keyword.value, ast.Name) or not spread.private or len(spread.readers) > 1:
@@ -191,6 +191,28 @@ def makers(context: Context, node: ast.expr) -> list[ast.Call]:
         if _in_branches([target for target, _ in stores]):
             return [*dict.fromkeys(call for call in (found.call, *calls) if call is not None)]
     return [found.call] if found.call is not None else []
+
+
+def saved_by(site: Site, export: Export, is_loader: Callable[[ast.Call], bool]) -> Export | None:
+    """The export in this file whose saved model another call loads."""
+    context, path = site.context, export.source
+    for other in context.module.calls_of("from_pretrained") if path is not None else ():
+        if other is export.call or not is_loader(other):
+            continue
+        for save in context.module.calls_of("save_pretrained"):
+            saved = save.args[0] if save.args and isinstance(save.func, ast.Attribute) else None
+            if saved is not None and same_path(context.module, saved, path):
+                if other in makers(context, save.func.value):
+                    found = Export(site, other)
+                    return found if found.is_export else None
+    return None
+
+
+def same_path(module: Module, first: ast.expr, second: ast.expr) -> bool:
+    """Whether two expressions are the same folder."""
+    if word(module, first) is not None and word(module, first) == word(module, second):
+        return True
+    return ast.dump(first) == ast.dump(second) and visible(module, second, first)
 
 
 def _in_branches(targets: Iterable[ast.AST]) -> bool:

@@ -10,8 +10,8 @@
     image = pipe(prompt, height=512, width=512).images[0]
 
 The class, the arguments, the compiled modules and every call of the pipeline change together: diffusers ignores keywords
-that it does not know, so that a size which stayed behind would be lost without a word. What is saved goes, unless the
-file loads it again: what it loads then is an ordinary pipeline with the same sizes.
+that it does not know, so that a size which stayed behind would be lost without a word. What is saved goes; what loads it
+again in the file loads the original checkpoint, with the same sizes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from neuron_port.codemods.argument_table import Called, claim_strings
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.compiled_artefact import looks_compiled
 from neuron_port.codemods.diffusion_parts import Adapters, Parts
-from neuron_port.codemods.exported import Export, Unsure, escaped, makers, number, used, visible, word
+from neuron_port.codemods.exported import Export, Unsure, escaped, number, same_path, saved_by, used, visible, word
 from neuron_port.codemods.name_table import rewrite
 from neuron_port.edits.operations import (
     InsertArgument,
@@ -54,6 +54,16 @@ def inspect(site: Site) -> Iterator[Report]:
         operations = port.operations()
     except Unsure as reason:
         yield site.report(f"{site.row.message}; {reason}", applicability=Applicability.MANUAL)
+        return
+    if port.replaced_by is not None:
+        yield site.report(
+            f"{site.row.message}; here it only compiles and saves what line {port.replaced_by.lineno} loads, which takes the "
+            "original checkpoint then: it goes",
+            operations=operations,
+            use=(site.binding, None) if site.binding else None,
+            follows=(port.replaced_by,),
+        )
+        yield from port.notes
         return
     renamed = site.rename(site.row.to)
     if renamed is None:
@@ -91,6 +101,7 @@ class _Port:
         self.site, self.call, self.module = site, call, site.module
         self.notes: list[Report] = []
         self.dtype: str | None = None
+        self.replaced_by: ast.expr | None = None
 
     def operations(self) -> list[Operation]:
         """Everything that changes together.
@@ -98,16 +109,25 @@ class _Port:
         Raises:
             Unsure: something cannot be read.
         """
+        operations: list[Operation] = []
         export = Export(self.site, self.call)
         origin, size = export, export
         if not export.is_export:
             origin = self._saved_by(export)
             size = origin
+            if self._again(origin, self.call):
+                operations.append(Replace(export.source, escaped(origin.text(origin.source))))
         self._known(export)
         calls, attributes = used(self.site.context, [self.call])
+        if not calls and export.is_export and _is_finishing(attributes):
+            self.replaced_by = self._reload(attributes)
+            whole = statement(self.call)
+            if self.replaced_by is not None and isinstance(whole, ast.Assign):
+                self._artefacts(attributes)
+                return [RemoveStatement(whole), *export.dead()]
+            self.replaced_by = None
         moved = self._moved(size)
         self._fits(moved, calls, attributes, origin is export)
-        operations: list[Operation] = []
         for name in (*self._options("call"), *self._options("drop")):
             export.take(name)
         operations += self._dtype(export, origin)
@@ -129,30 +149,28 @@ class _Port:
 
     def _saved_by(self, export: Export) -> Export:
         """The export in this file whose saved pipeline is loaded."""
-        path = export.source
-        for other in self.module.calls_of(_LOADED):
-            if other is self.call or path is None or self._class(other) is None:
-                continue
-            for save in self.module.calls_of("save_pretrained"):
-                saved = save.args[0] if save.args else None
-                if saved is None or other not in makers(self.site.context, save.func.value):
-                    continue
-                if ast.dump(saved) == ast.dump(path) and visible(self.module, path, save):
-                    found = Export(self.site, other)
-                    if found.is_export:
-                        return found
-        name = word(self.module, path)
+        found = saved_by(self.site, export, self._loads)
+        if found is not None:
+            return found
+        name = word(self.module, export.source)
         if name is not None and looks_compiled(name):
-            raise Unsure(f"{name!r} looks like a compiled artefact, which cannot be loaded on TorchNeuron: load the "
-                         "original checkpoint, which its model card or model_index.json names")
+            raise Unsure(
+                f"{name!r} looks like a compiled artefact, which TorchNeuron cannot load: load the original checkpoint, "
+                "which its model card or model_index.json names"
+            )
         raise Unsure(
-            "without export=True it loads compiled artefacts, which cannot be loaded on TorchNeuron: load the original "
-            "checkpoint, and pass height and width where the pipeline is called"
+            "without export=True it loads compiled artefacts, which TorchNeuron cannot load: load the original checkpoint, "
+            "and pass height and width where the pipeline is called"
         )
 
-    def _class(self, call: ast.Call) -> str | None:
+    def _loads(self, call: ast.Call) -> bool:
         name = self.module.qualname(call.func) or ""
-        return name if name.startswith("optimum.") and name.endswith(f"Pipeline.{_LOADED}") else None
+        return name.startswith("optimum.") and name.endswith(f"Pipeline.{_LOADED}")
+
+    def _again(self, origin: Export, place: ast.AST) -> bool:
+        """Whether the original checkpoint can be loaded where the saved pipeline was."""
+        loaded = any(origin.look(name) is not None for name in _MERGED)
+        return not loaded and origin.source is not None and visible(self.module, origin.source, place)
 
     def _known(self, export: Export) -> None:
         known = {*self._options("call"), *self._options("drop"), *self._options("keep"), *self._options("rename")}
@@ -176,8 +194,7 @@ class _Port:
     def _fits(self, moved: dict[str, ast.expr], calls: list[ast.Call], attributes: list, exported: bool) -> None:
         """Whether all that moves can be written where the pipeline is called."""
         if moved and not calls:
-            saves = any(node.attr == "save_pretrained" for node in attributes)
-            if exported and saves and len(attributes) == sum(node.attr in _FINISHING for node in attributes):
+            if exported and _is_finishing(attributes):
                 raise Unsure("it only compiles and saves, which TorchNeuron has no use for: drop the script")
             raise Unsure(
                 f"it is not called in this file: pass {_list(moved)} where it is, since diffusers ignores them here"
@@ -273,7 +290,6 @@ class _Port:
             size,
             f"tensor_parallel_size={count} used the cores of one process; on TorchNeuron each process has one: start the "
             f"program with torchrun --nproc_per_node={count}, and print and save on rank 0 only",
-            Severity.ERROR,
         )
         return parts.sharded(transformer, count, self.dtype)
 
@@ -332,11 +348,25 @@ class _Port:
                     Severity.ERROR,
                 )
 
+    def _reload(self, attributes: list[ast.Attribute]) -> ast.expr | None:
+        """The class that loads again what is saved, from the original checkpoint."""
+        paths = [node.parent.args[0] for node in attributes if isinstance(node.parent, ast.Call) and node.parent.args]
+        for call in self.module.calls_of(_LOADED):
+            if call is not self.call and self._loads(call) and call.args and call.lineno > self.call.lineno:
+                again = self._again(Export(self.site, self.call), call)
+                if again and any(same_path(self.module, path, call.args[0]) for path in paths):
+                    return call.func.value
+        return None
+
     def _loaded(self, save: ast.Call | None) -> bool:
-        """Whether the file loads what is saved."""
+        """Whether the file still loads what is saved."""
         path = save.args[0] if save is not None and save.args else None
         return path is not None and any(
-            self._class(call) is not None and call.args and ast.dump(call.args[0]) == ast.dump(path)
+            self._loads(call)
+            and call.args
+            and call is not self.call
+            and same_path(self.module, path, call.args[0])
+            and not self._again(Export(self.site, self.call), call)
             for call in self.module.calls_of(_LOADED)
         )
 
@@ -348,14 +378,21 @@ class _Port:
         operations: Sequence[Operation] = (),
     ) -> None:
         level = Applicability.UNSAFE if operations else Applicability.MANUAL
-        self.notes.append(
-            self.site.report(
-                message, node=node, code="NP361", severity=severity, applicability=level, operations=operations
-            )
+        report = self.site.report(
+            message, node=node, code="NP361", severity=severity, applicability=level, operations=operations
         )
+        report.origin = node
+        self.notes.append(report)
 
 
+# What is merged into the weights of the pipeline that is saved.
+_MERGED = ("unet_id", "submodels", "controlnet_ids", "lora_model_ids", "ip_adapter_id", "ip_adapter_ids")
 _FINISHING = frozenset({"save_pretrained", "push_to_hub"})
+
+
+def _is_finishing(attributes: list[ast.Attribute]) -> bool:
+    """Whether a pipeline is only saved."""
+    return bool(attributes) and all(node.attr in _FINISHING for node in attributes)
 
 
 def _target(call: ast.Call) -> ast.expr | None:
