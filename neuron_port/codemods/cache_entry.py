@@ -31,9 +31,7 @@ def inspect(site: Site) -> Iterator[Report]:
         _taken(site, read) for binding in site.module.bindings(target) for read in site.module.references(binding)
     )
     if sure and harmless([*call.args, *(word.value for word in call.keywords)]):
-        yield site.report(
-            operations=[RemoveStatement(made)], use=(site.binding, None) if site.binding else None
-        )
+        yield site.report(operations=[RemoveStatement(made)], use=(site.binding, None) if site.binding else None)
     else:
         yield site.report(applicability=Applicability.MANUAL)
 

@@ -1,9 +1,9 @@
 """Names of what optimum-neuron compiled: models of the hub, folders, files. None of it can be loaded on TorchNeuron.
 
-    AutoModel.from_pretrained("optimum/bert-base-uncased-neuronx")     reported: load the original checkpoint
-    os.path.exists("model/neuron_config.json")                         reported
-    path.glob("*.neuron")                                              reported
-    cache_repo = "aws-neuron/optimum-neuron-cache"                     reported
+AutoModel.from_pretrained("optimum/bert-base-uncased-neuronx")     reported: load the original checkpoint
+os.path.exists("model/neuron_config.json")                         reported
+path.glob("*.neuron")                                              reported
+cache_repo = "aws-neuron/optimum-neuron-cache"                     reported
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The parts that optimum-neuron loaded into a diffusion pipeline before it compiled it, as diffusers loads them.
 
-    unet_id="a/b"                      ->  unet=UNet2DConditionModel.from_pretrained("a/b")
-    controlnet_ids="a/b"               ->  controlnet=ControlNetModel.from_pretrained("a/b")
-    lora_model_ids=.., lora_weight_names=..     pipe.load_lora_weights(.., weight_name=..); pipe.fuse_lora()
-    ip_adapter_id=.., ip_adapter_scale=..       pipe.load_ip_adapter(..); pipe.set_ip_adapter_scale(..)
-    tensor_parallel_size=8             ->  transformer=FluxTransformer2DModel.from_pretrained(.., parallel_config=..)
+unet_id="a/b"                      ->  unet=UNet2DConditionModel.from_pretrained("a/b")
+controlnet_ids="a/b"               ->  controlnet=ControlNetModel.from_pretrained("a/b")
+lora_model_ids=.., lora_weight_names=..     pipe.load_lora_weights(.., weight_name=..); pipe.fuse_lora()
+ip_adapter_id=.., ip_adapter_scale=..       pipe.load_ip_adapter(..); pipe.set_ip_adapter_scale(..)
+tensor_parallel_size=8             ->  transformer=FluxTransformer2DModel.from_pretrained(.., parallel_config=..)
 """
 
 from __future__ import annotations

@@ -193,6 +193,20 @@ def makers(context: Context, node: ast.expr) -> list[ast.Call]:
     return [found.call] if found.call is not None else []
 
 
+def made_by(module: Module, value: ast.expr) -> ast.expr:
+    """What a variable was made by: the last assignment above, in the same function."""
+    if not isinstance(value, ast.Name):
+        return value
+    above = [
+        binding
+        for binding in module.bindings(value)
+        if binding.value is not None
+        and binding.node.lineno < value.lineno
+        and enclosing_function(binding.node) is enclosing_function(value)
+    ]
+    return max(above, key=lambda binding: binding.node.lineno).value if above else value
+
+
 def saved_by(site: Site, export: Export, is_loader: Callable[[ast.Call], bool]) -> Export | None:
     """The export in this file whose saved model another call loads."""
     context, path = site.context, export.source
@@ -233,8 +247,6 @@ def used(context: Context, made: Iterable[ast.Call]) -> tuple[list[ast.Call], li
         and any(maker in wanted for maker in makers(context, call.func))
     ]
     attributes = [
-        node
-        for node in context.module.attributes()
-        if any(maker in wanted for maker in makers(context, node.value))
+        node for node in context.module.attributes() if any(maker in wanted for maker in makers(context, node.value))
     ]
     return calls, attributes

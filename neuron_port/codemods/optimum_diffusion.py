@@ -23,7 +23,18 @@ from neuron_port.codemods.argument_table import Called, claim_strings
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.compiled_artefact import looks_compiled
 from neuron_port.codemods.diffusion_parts import Adapters, Parts
-from neuron_port.codemods.exported import Export, Unsure, escaped, number, same_path, saved_by, used, visible, word
+from neuron_port.codemods.exported import (
+    Export,
+    Unsure,
+    escaped,
+    made_by,
+    number,
+    same_path,
+    saved_by,
+    used,
+    visible,
+    word,
+)
 from neuron_port.codemods.name_table import rewrite
 from neuron_port.edits.operations import (
     InsertArgument,
@@ -34,7 +45,7 @@ from neuron_port.edits.operations import (
     Replace,
 )
 from neuron_port.findings import Applicability, Severity
-from neuron_port.semantics.module import enclosing_function, statement
+from neuron_port.semantics.module import statement
 from neuron_port.semantics.spreads import spreads_of
 
 _LOADED = "from_pretrained"
@@ -238,7 +249,7 @@ class _Port:
         if image is None:
             return []
         size = f"({_text(self.module, moved['width'])}, {_text(self.module, moved['height'])})"
-        made = _made(self.module, image)
+        made = made_by(self.module, image)
         kind = _image(self.module, made)
         if kind == "latent" or (isinstance(made, ast.Call) and _method(made) == "resize"):
             return []
@@ -415,20 +426,6 @@ def _text(module, value: ast.expr) -> str:
 
 def _method(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
-def _made(module, value: ast.expr) -> ast.expr:
-    """What a variable was made by: the last assignment above, in the same function."""
-    if not isinstance(value, ast.Name):
-        return value
-    above = [
-        binding
-        for binding in module.bindings(value)
-        if binding.value is not None
-        and binding.node.lineno < value.lineno
-        and enclosing_function(binding.node) is enclosing_function(value)
-    ]
-    return max(above, key=lambda binding: binding.node.lineno).value if above else value
 
 
 def _image(module, value: ast.expr) -> str | None:
