@@ -102,7 +102,11 @@ class Arguments:
             self._slots.insert(index, _Slot(None, _Kind.POSITIONAL, code, False))
             self._list.insert(index, code)
         else:
-            index = self._first(_Kind.KWARGS)
+            # In front of a ``**`` at the end; behind the ``**`` of a call that has nothing else.
+            index = len(self._slots)
+            while index and self._slots[index - 1].kind is _Kind.KWARGS:
+                index -= 1
+            index = index or len(self._slots)
             self._slots.insert(index, _Slot(None, _Kind.KEYWORD, code, False))
             self._list.insert(index, f"{keyword}={code}")
 

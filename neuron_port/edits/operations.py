@@ -92,7 +92,7 @@ class SetKeyword:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InsertArgument:
-    """Add an argument: positional at ``index``, or a keyword argument after the last argument (before ``**kwargs``)."""
+    """Add an argument: positional at ``index``, or a keyword argument after the last one (in front of a closing ``**kwargs``)."""
 
     call: ast.Call
     template: str

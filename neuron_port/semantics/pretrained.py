@@ -13,7 +13,7 @@ arguments tell as well. A class with its own ``generate``, and one of another pa
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from neuron_port.semantics.guards import same_chain
@@ -134,27 +134,24 @@ class Pretrained:
 
     def generates(self, call: ast.Call) -> Origin:
         """Where the receiver of ``receiver.generate(...)`` comes from; its name and the arguments are weak evidence too."""
-        receiver = call.func.value
+        inputs = [*call.args, *(item.value for item in call.keywords if item.arg is None)]
+        return self.decoder(call.func.value, {item.arg for item in call.keywords if item.arg}, inputs)
+
+    def decoder(self, receiver: ast.expr, given: Collection[str], inputs: Iterable[ast.expr]) -> Origin:
+        """The same for a ``generate`` that is given ``inputs`` and arguments of the names ``given``."""
         found = self.origin(receiver)
         if found.kind == "model" and found.decodes is not Decodes.NOTHING:
             return found
         if found.kind != "unknown" or not self.in_use:
             return found if found.kind != "model" else replace(found, kind="other")
-        given = {item.arg for item in call.keywords if item.arg}
         named = _last_name(receiver).lower()
-        telling = sorted(given & _TELLING)
+        telling = sorted(_TELLING.intersection(given))
         if telling:
             return Origin("model", Grade.USAGE, f"generate() is called with {telling[0]}")
         if "model" in named or named in ("llm", "lm"):
-            usual = sorted(given & _USUAL)
-            if usual or any(
-                self.origin(item).kind == "encoding"
-                for item in (*call.args, *(item.value for item in call.keywords if item.arg is None))
-            ):
+            if _USUAL.intersection(given) or any(self.origin(item).kind == "encoding" for item in inputs):
                 return Origin("model", Grade.USAGE, f"it is called {_last_name(receiver)} and decodes tokens")
-            return Origin(
-                "model", Grade.FILE, f"it is called {_last_name(receiver)} in a file that imports Transformers"
-            )
+            return Origin("model", Grade.FILE, f"it is called {_last_name(receiver)} in a file that imports Transformers")
         return found
 
     # -- values -----------------------------------------------------------------------------------------------------
@@ -182,6 +179,11 @@ class Pretrained:
             return self._subscript(node, depth)
         if isinstance(node, (ast.NamedExpr, ast.Await)):
             return self._value(node.value, depth)
+        if isinstance(node, ast.DictComp):
+            # {name: tensor.to(device) for name, tensor in inputs.items()}
+            source = node.generators[0].iter
+            is_items = isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute)
+            return self._value(source.func.value, depth) if is_items else _UNKNOWN
         if isinstance(node, ast.IfExp):
             return self._agreed([self._value(node.body, depth), self._value(node.orelse, depth)])
         if isinstance(node, ast.BoolOp):
@@ -200,6 +202,8 @@ class Pretrained:
         best = max(told, key=lambda origin: origin.grade)
         if len({origin.decodes for origin in told}) > 1:
             best = replace(best, decodes=Decodes.UNKNOWN)
+        if len({origin.call for origin in told}) > 1:
+            best = replace(best, call=None)
         return best
 
     def _name(self, node: ast.Name, depth: int) -> Origin:

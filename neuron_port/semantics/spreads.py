@@ -69,8 +69,9 @@ class _Follower:
         match value:
             case ast.Dict():
                 return self._display(value, depth)
-            case ast.Call(func=ast.Name(id="dict"), args=[]) if not self._module.bindings(value.func):
-                known = [self.follow(each.value, depth + 1) for each in value.keywords if each.arg is None]
+            case ast.Call(func=ast.Name(id="dict"), args=args) if not self._module.bindings(value.func):
+                parts = [*args, *(each.value for each in value.keywords if each.arg is None)]
+                known = [self.follow(each, depth + 1) for each in parts]
                 self.entries += [each for each in value.keywords if each.arg is not None]
                 return all(known)
             case ast.IfExp(body=body, orelse=orelse):
