@@ -213,8 +213,8 @@ class Site:
         """``from torch import device as xla_device``: the name of the old platform would stay."""
         if self.binding.name == to.rpartition(".")[2]:
             return False
-        chosen = self.rule.family == "optimum" and self.binding.node.asname is not None
-        return self.rule.family in ("xla", "optimum") and not chosen
+        chosen = self.rule.family in ("optimum", "huggingface") and self.binding.node.asname is not None
+        return self.rule.family in ("xla", "optimum", "huggingface") and not chosen
 
     def imported(self, module: str, name: str) -> Spelling | None:
         """``name`` as ``from module import name`` gives it; ``None`` when the name means something else in this module."""

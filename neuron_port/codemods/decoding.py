@@ -174,7 +174,9 @@ def uses(site: Site) -> Iterator[Decoding]:
     if made is not None:
         yield made
         for call in calls_of_result(site.context, target.call):
-            again = of_pipeline(site.context, Called(call, spreads=spreads_of(site.module, call)), task_of(site.context, target))
+            again = of_pipeline(
+                site.context, Called(call, spreads=spreads_of(site.module, call)), task_of(site.context, target)
+            )
             if again is not None:
                 yield again
 

@@ -41,7 +41,11 @@ def inspect(site: Site) -> Iterator[Report]:
 def _passed(site: Site) -> Iterator[Decoding]:
     """The call that a keyword stands in, where it is another one than those of ``uses``: options on their way to them."""
     call = site.node.parent
-    if isinstance(call, ast.Call) and id(site.node.value) not in site.context.claimed and site.context.pretrained.in_use:
+    if (
+        isinstance(call, ast.Call)
+        and id(site.node.value) not in site.context.claimed
+        and site.context.pretrained.in_use
+    ):
         name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if name != "generate":
             yield Decoding(Called(call), None)

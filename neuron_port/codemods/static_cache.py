@@ -21,7 +21,7 @@ from neuron_port.codemods.argument_table import Called, value_of
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.decoding import Decoding, calls_of_result, of_call, of_pipeline, task_of, uses
 from neuron_port.edits.operations import InsertArgument, InsertStatement, Operation
-from neuron_port.findings import Applicability, Severity
+from neuron_port.findings import Severity
 from neuron_port.semantics.module import ancestors, is_chain, scope_at, statement
 from neuron_port.semantics.pretrained_names import Decodes
 from neuron_port.semantics.receivers import Grade
@@ -143,14 +143,22 @@ def configured(site: Site, model: ast.expr) -> bool:
     name = _plain(model)
     for target, _ in site.module.found.stores.get("cache_implementation", ()):
         settings = target.value
-        if isinstance(settings, ast.Attribute) and settings.attr == "generation_config" and _plain(settings.value) == name:
+        if (
+            isinstance(settings, ast.Attribute)
+            and settings.attr == "generation_config"
+            and _plain(settings.value) == name
+        ):
             return True
     for target, value in site.module.found.stores.get("generation_config", ()):
         if _plain(target.value) == name and value is not None and _is_made_here(site, value):
             return True
     for call in site.module.calls_of("update"):
         settings = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if isinstance(settings, ast.Attribute) and settings.attr == "generation_config" and _plain(settings.value) == name:
+        if (
+            isinstance(settings, ast.Attribute)
+            and settings.attr == "generation_config"
+            and _plain(settings.value) == name
+        ):
             if any(item.arg == "cache_implementation" for item in call.keywords):
                 return True
     return False

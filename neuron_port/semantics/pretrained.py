@@ -151,7 +151,9 @@ class Pretrained:
         if "model" in named or named in ("llm", "lm"):
             if _USUAL.intersection(given) or any(self.origin(item).kind == "encoding" for item in inputs):
                 return Origin("model", Grade.USAGE, f"it is called {_last_name(receiver)} and decodes tokens")
-            return Origin("model", Grade.FILE, f"it is called {_last_name(receiver)} in a file that imports Transformers")
+            return Origin(
+                "model", Grade.FILE, f"it is called {_last_name(receiver)} in a file that imports Transformers"
+            )
         return found
 
     # -- values -----------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import torch
 from transformers import AutoModelForCausalLM, GenerationConfig
 
 model = AutoModelForCausalLM.from_pretrained("x", dtype=torch.bfloat16, device_map="neuron")
-model.generate(max_cache_len=512)
+model.generate(cache_implementation="static", max_cache_len=512)
 """
 
 
