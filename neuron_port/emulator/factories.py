@@ -1,0 +1,74 @@
+"""Where neuron tensors come from: the two operators under all factory functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import limits, state
+from .memory import to_device
+
+_empty = torch.ops.aten.empty.memory_format
+_empty_strided = torch.ops.aten.empty_strided.default
+_CPU = torch.device("cpu")
+
+
+def check_index(device: torch.device | None) -> None:
+    """In a process group each process has one device, and its index is the local rank."""
+    if (
+        state.group_started
+        and device is not None
+        and device.index is not None
+        and device.index != state.index
+        and limits.active("device-index")
+    ):
+        limits.refuse("device-index", str(device), index=device.index, own=state.index)
+
+
+def empty_kernel(
+    size: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: torch.memory_format | None = None,
+) -> Tensor:
+    """``aten::empty.memory_format``."""
+    if pin_memory:
+        limits.refuse("pin-memory", "empty")
+    return to_device(_empty(size, dtype=dtype, device=_CPU, memory_format=memory_format))
+
+
+def empty_strided_kernel(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+) -> Tensor:
+    """``aten::empty_strided``."""
+    return to_device(_empty_strided(size, stride, dtype=dtype, device=_CPU))
+
+
+def zero_tensor_kernel(size: Sequence[int], **options: Any) -> Tensor:
+    """``aten::_efficientzerotensor``: plain zeros serve."""
+    return to_device(torch.ops.aten.zeros.default(size, dtype=options.get("dtype"), device=_CPU))
+
+
+def same_type_kernel(tensor: Tensor, other: Tensor) -> bool:
+    """``aten::_has_compatible_shallow_copy_type``: so that ``Module.to`` keeps its parameter objects."""
+    return True
+
+
+KERNELS = {
+    "empty.memory_format": empty_kernel,
+    "empty_strided": empty_strided_kernel,
+    "_efficientzerotensor": zero_tensor_kernel,
+    "_has_compatible_shallow_copy_type": same_type_kernel,
+}

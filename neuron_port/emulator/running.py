@@ -1,0 +1,87 @@
+"""Runs a user's script as ``__main__``: its own ``sys.argv``, import path, exit status and traceback."""
+
+from __future__ import annotations
+
+import io
+import os
+import runpy
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from pathlib import Path
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def _own(frame: traceback.FrameSummary) -> bool:
+    return (
+        frame.filename.startswith(_HERE)
+        or frame.filename.startswith("<frozen runpy")
+        or frame.filename == runpy.__file__
+    )
+
+
+def _strip(shown: traceback.TracebackException, seen: set[int]) -> None:
+    if id(shown) in seen:
+        return
+    seen.add(id(shown))
+    shown.stack = traceback.StackSummary.from_list([frame for frame in shown.stack if not _own(frame)])
+    for other in (shown.__cause__, shown.__context__):
+        if other is not None:
+            _strip(other, seen)
+
+
+def print_traceback(error: BaseException) -> None:
+    """The traceback without the emulator's own frames."""
+    shown = traceback.TracebackException.from_exception(error)
+    _strip(shown, set())
+    sys.stderr.write("".join(shown.format()))
+
+
+def exit_status(error: SystemExit) -> int:
+    """The status of a ``SystemExit``, as the interpreter computes it."""
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def _run(body: Callable[[], object]) -> int:
+    try:
+        body()
+    except SystemExit as error:
+        return exit_status(error)
+    except KeyboardInterrupt:
+        return 130
+    except BaseException as error:
+        sys.stdout.flush()
+        print_traceback(error)
+        return 1
+    return 0
+
+
+def run_script(script: str, args: list[str]) -> int:
+    """Run a file; returns its exit status."""
+    path = Path(script)
+    try:
+        with io.open_code(str(path)) as file:
+            source = file.read()
+    except OSError as error:
+        print(f"python -m neuron_port.emulator: can't open file {script!r}: {error.strerror}", file=sys.stderr)
+        return 2
+    sys.argv = [script, *args]
+    sys.path[0] = str(path.resolve().parent)
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__file__=script, __builtins__=__builtins__, __spec__=None, __cached__=None)
+    sys.modules["__main__"] = module
+    return _run(lambda: exec(compile(source, script, "exec"), module.__dict__))
+
+
+def run_module(name: str, args: list[str]) -> int:
+    """Run ``python -m name``."""
+    sys.argv = [name, *args]
+    sys.path[0] = os.getcwd()
+    return _run(lambda: runpy.run_module(name, run_name="__main__", alter_sys=True))

@@ -1,0 +1,47 @@
+"""What this process is: its device index, whether the device was touched, whether it is a forked child."""
+
+from __future__ import annotations
+
+import os
+
+from . import limits
+
+index = 0
+touched = False
+group_started = False
+_forked = False
+
+
+def touch() -> None:
+    """The device is about to be used: the runtime starts with the first use."""
+    global touched
+    if _forked and limits.active("fork"):
+        limits.refuse("fork")
+    touched = True
+
+
+def choose_index(local_rank: int) -> None:
+    """After ``init_process_group`` a process owns one device, whose index is its local rank."""
+    global index, group_started
+    index = local_rank
+    group_started = True
+
+
+def release_index() -> None:
+    """The process group is gone; the index stays what it is, as the runtime stays up."""
+    global group_started
+    group_started = False
+
+
+def in_bad_fork() -> bool:
+    """Whether this process was forked from one that had used the device."""
+    return _forked
+
+
+def _after_fork() -> None:
+    global _forked
+    if touched:
+        _forked = True
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,37 @@
+"""The emulated device for the tests of this folder; they need torch and are left out where it is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+if importlib.util.find_spec("torch") is None:
+    collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture(autouse=True)
+def device():
+    """Every test starts with the limits of the release and an empty record."""
+    from neuron_port import emulator
+
+    emulator.start()
+    emulator.log.clear()
+    yield
+    emulator.start()
+
+
+@pytest.fixture
+def allow():
+    """``allow("sparse")``: switch limits off for this test."""
+    from neuron_port import emulator
+
+    return lambda *names: emulator.start(allow=names)
+
+
+@pytest.fixture
+def refuse():
+    """``refuse("copy-size")``: switch limits on for this test."""
+    from neuron_port import emulator
+
+    return lambda *names: emulator.start(refuse=names)
