@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils import _device
 
-from . import factories
+from . import explicit_index
 from .patching import replace
 
 _tensor = torch.tensor
@@ -31,7 +31,7 @@ def _neuron(device: Any) -> torch.device | None:
         device = torch.device(device)
     if device.type != "neuron":
         return None
-    factories.check_index(device)
+    explicit_index.check_index(device)
     return device
 
 

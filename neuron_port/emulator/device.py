@@ -8,12 +8,14 @@ from torch.utils import backend_registration
 from . import (
     accelerator,
     autocast,
+    compiler,
     construct,
     device_module,
     dispatch,
     old_platform,
     pinning,
     printing,
+    process_group,
     random_state,
     refused_features,
     storage,
@@ -65,5 +67,7 @@ def install() -> None:
         old_platform,
     ):
         room.install()
+    compiler.install()
+    process_group.install()
     # The engine knows device 0 alone; in the caller's thread it asks for no device and tracebacks keep the user's line.
     torch._C._set_multithreading_enabled(False)  # type: ignore[attr-defined]

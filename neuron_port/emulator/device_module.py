@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from . import memory, random_state, state, streams
+from . import explicit_index, memory, random_state, state, streams
 
 # One logical core of a trn2.3xlarge: four of them, 24 GiB each.
 CORES = 4
@@ -44,10 +44,9 @@ def init() -> None:
 
 
 def device_count() -> int:
-    if state.group_started:
-        return 1
-    visible = os.environ.get("NEURON_RT_NUM_CORES", "")
-    return int(visible) if visible.isdigit() else CORES
+    """The cores of the instance, also for a rank that owns one of them: PyTorch takes ``rank % device_count()``."""
+    cores = os.environ.get("NEURON_RT_NUM_CORES", "")
+    return max(int(cores) if cores.isdigit() else CORES, int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
 
 
 def current_device() -> int:
@@ -69,9 +68,7 @@ def index_of(which: Any) -> int:
 def set_device(which: Any) -> None:
     index = index_of(which)
     if state.group_started:
-        from . import factories
-
-        factories.check_index(torch.device("neuron", index))
+        explicit_index.check_index(torch.device("neuron", index))
     elif not 0 <= index < device_count():
         raise ValueError(
             f"Device index {index} is out of range. Valid range is 0 to {device_count() - 1} for this process"

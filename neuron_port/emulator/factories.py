@@ -9,23 +9,12 @@ import torch
 from torch import Tensor
 
 from . import limits, state
+from .explicit_index import check_index
 from .memory import to_device
 
 _empty = torch.ops.aten.empty.memory_format
 _empty_strided = torch.ops.aten.empty_strided.default
 _CPU = torch.device("cpu")
-
-
-def check_index(device: torch.device | None) -> None:
-    """In a process group each process has one device, and its index is the local rank."""
-    if (
-        state.group_started
-        and device is not None
-        and device.index is not None
-        and device.index != state.index
-        and limits.active("device-index")
-    ):
-        limits.refuse("device-index", str(device), index=device.index, own=state.index)
 
 
 def empty_kernel(
@@ -40,6 +29,8 @@ def empty_kernel(
     """``aten::empty.memory_format``."""
     if pin_memory:
         limits.refuse("pin-memory", "empty")
+    if state.group_started:
+        check_index(device)
     return to_device(_empty(size, dtype=dtype, device=_CPU, memory_format=memory_format))
 
 
@@ -52,7 +43,7 @@ def empty_strided_kernel(
     device: torch.device | None = None,
     pin_memory: bool | None = None,
 ) -> Tensor:
-    """``aten::empty_strided``."""
+    """``aten::empty_strided``; the device may be C++'s completion of a bare ``neuron``, so its index means nothing."""
     return to_device(_empty_strided(size, stride, dtype=dtype, device=_CPU))
 
 

@@ -7,7 +7,9 @@ off from then on. ``--allow NAME`` switches a limit off by hand, ``--refuse NAME
 from __future__ import annotations
 
 import builtins
+import contextlib
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -82,6 +84,18 @@ def choose(allow: tuple[str, ...] = (), refuse: tuple[str, ...] = ()) -> None:
 def active(name: str) -> bool:
     """Whether a limit holds in this run."""
     return name in _active
+
+
+@contextlib.contextmanager
+def without(name: str) -> Iterator[None]:
+    """A limit does not hold in this block."""
+    held = name in _active
+    _active.discard(name)
+    try:
+        yield
+    finally:
+        if held:
+            _active.add(name)
 
 
 def in_force() -> list[str]:

@@ -110,10 +110,10 @@ class Log:
         finally:
             self._paused -= 1
 
-    def record(self, kind: str, operation: str, *, detail: str = "", size: int = 0) -> None:
+    def record(self, kind: str, operation: str, *, detail: str = "", size: int = 0, where: Place | None = None) -> None:
         if self._paused:
             return
-        key = (kind, operation, place(), detail)
+        key = (kind, operation, where or place(), detail)
         self._counts[key] += 1
         if size:
             self._sizes[key] += size
