@@ -18,22 +18,25 @@ __all__ = ["Event", "Place", "log", "start", "started"]
 _started = False
 
 
-def start(*, allow: tuple[str, ...] = (), refuse: tuple[str, ...] = ()) -> None:
-    """Make the device ``neuron`` in this process. A second call only changes the limits."""
+def start(*, allow: tuple[str, ...] = (), refuse: tuple[str, ...] = (), shape_only: bool = False) -> None:
+    """Make the device ``neuron`` in this process, with fake tensors if asked. A second call only changes the limits."""
     global _started
     limits.choose(tuple(allow), tuple(refuse))
-    if _started:
-        return
-    import torch
+    if not _started:
+        import torch
 
-    if hasattr(torch, "neuron"):
-        raise RuntimeError(
-            "the real torch_neuronx is loaded in this process; set TORCH_DEVICE_BACKEND_AUTOLOAD=0 to emulate the device"
-        )
-    from . import device
+        if hasattr(torch, "neuron"):
+            raise RuntimeError(
+                "the real torch_neuronx is loaded in this process; set TORCH_DEVICE_BACKEND_AUTOLOAD=0 to emulate the device"
+            )
+        from . import device
 
-    device.install()
-    _started = True
+        device.install()
+        _started = True
+    if shape_only:
+        from . import shape_only as fake
+
+        fake.start()
 
 
 def started() -> bool:

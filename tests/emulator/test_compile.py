@@ -65,7 +65,7 @@ def test_dynamic_shapes_are_refused(allow):
     def f(x):
         return x * x.shape[0]
 
-    with pytest.raises(BackendCompilerFailed, match="torch-neuronx requires static shapes. Found 1 dynamic dimension"):
+    with pytest.raises(BackendCompilerFailed, match=r"torch-neuronx requires static shapes. Found 1 dynamic dimension"):
         torch.compile(f, backend="neuron", dynamic=True)(ones(3))
     torch._dynamo.reset()
     automatic = torch.compile(f, backend="neuron")
@@ -141,7 +141,7 @@ def test_assignment_through_a_mask(allow):
     def g(x):
         return torch.where(x > 0, 0.0, x)
 
-    with pytest.raises(BackendCompilerFailed, match="Boolean index_put is not supported in torch.compile on Neuron"):
+    with pytest.raises(BackendCompilerFailed, match=r"Boolean index_put is not supported in torch.compile on Neuron"):
         torch.compile(f, backend="neuron")(ones(3))
     assert torch.compile(g, backend="neuron")(ones(3)).tolist() == [0, 0, 0]
     assert f(ones(3)).tolist() == [0, 0, 0]
