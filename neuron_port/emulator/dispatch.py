@@ -33,7 +33,8 @@ def find(name: str) -> torch._ops.OpOverload:
 
 
 def _is_view(operation: torch._ops.OpOverload) -> bool:
-    return any(
+    """Whether an operator only makes or changes sizes and strides: PyTorch composes those rightly by itself."""
+    return torch.Tag.inplace_view in operation.tags or any(
         argument.alias_info is not None and not argument.alias_info.is_write for argument in operation._schema.arguments
     )
 

@@ -59,18 +59,25 @@ def raised(result: Any) -> Any:
     return result
 
 
+def _another_way(error: RuntimeError) -> bool:
+    """Whether the call did not reach a kernel."""
+    return isinstance(error, NotImplementedError) or "Expected a value of type 'Tensor" in str(error)
+
+
 def run_on_host(operation: torch._ops.OpOverload, args: Any, kwargs: Any) -> Any:
     """Call the CPU kernel; where there is none, say what the device says."""
+    name = operation._schema.name
     try:
         return operation(*args, **kwargs)
-    except NotImplementedError as error:
-        name = operation._schema.name
-        if name in str(error):
-            limits.refuse("no-kernel", name, error=str(error).partition("\n")[0])
-        raise
     except RuntimeError as error:
-        if "Expected a value of type 'Tensor" not in str(error):
+        if not _another_way(error):
             raise
+        reason = str(error).partition("\n")[0]
+        unimplemented = isinstance(error, NotImplementedError)
+        if unimplemented and name not in reason:
+            raise
+    if unimplemented:
+        limits.refuse("no-kernel", name, error=reason)
     return _with_numbers(operation, args, kwargs)
 
 
@@ -146,7 +153,9 @@ def _functional(operation: torch._ops.OpOverload, base: str) -> Kernel:
         narrow.check(hosts)
         try:
             result = call(*hosts, **kwargs)
-        except RuntimeError:  # NotImplementedError is one
+        except RuntimeError as error:  # NotImplementedError is one
+            if not _another_way(error):
+                raise
             result = run_on_host(operation, hosts, kwargs)
         if isinstance(result, Tensor):
             if result.itemsize == 8:

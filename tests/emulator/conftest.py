@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
+from pathlib import Path
 
 import pytest
 
 if importlib.util.find_spec("torch") is None:
     collect_ignore_glob = ["test_*.py"]
+
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(autouse=True)

@@ -81,6 +81,15 @@ def test_inplace_returns_the_same_object():
     assert x.tolist() == [3, 3, 3]
 
 
+def test_inplace_changes_of_the_shape_keep_the_memory():
+    x = torch.arange(6.0, device="neuron").view(2, 3)
+    address = x.data_ptr()
+    assert x.unsqueeze_(0).shape == (1, 2, 3)
+    assert x.squeeze_(0).t_().tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert x.transpose_(0, 1).shape == (2, 3)
+    assert x.data_ptr() == address
+
+
 def test_out_is_resized():
     x = torch.arange(6.0, device="neuron")
     out = torch.empty(0, device="neuron")
