@@ -13,7 +13,6 @@ from .observation import log
 
 _copy = torch.ops.aten.copy_.default
 _to = torch.ops.aten._to_copy.default
-_clone = torch.ops.aten.clone.default
 _item = torch.ops.aten._local_scalar_dense.default
 _CPU = torch.device("cpu")
 _LAST = (torch.channels_last, torch.channels_last_3d)
@@ -41,7 +40,7 @@ def copy_kernel(target: Tensor, source: Tensor, non_blocking: bool = False) -> T
             limits.refuse("copy-size", "aten::copy_")
     elif target.stride() != source.stride() and limits.active("copy-layout"):
         limits.refuse("copy-layout", "aten::copy_")
-    _copy(host, to_host(source))
+    host.copy_(to_host(source))
     return target
 
 
@@ -78,7 +77,7 @@ def to_copy_kernel(
 def clone_kernel(source: Tensor, *, memory_format: torch.memory_format | None = None) -> Tensor:
     """``aten::clone``."""
     _refuse_channels_last(memory_format, "clone")
-    return to_device(_clone(to_host(source), memory_format=memory_format))
+    return to_device(to_host(source).clone(memory_format=memory_format or torch.preserve_format))
 
 
 def item_kernel(source: Tensor) -> Any:

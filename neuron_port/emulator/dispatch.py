@@ -50,19 +50,6 @@ def _wanted(name: str) -> bool:
     return _has_kernel(name, "CompositeExplicitAutogradNonFunctional") and not base.endswith("_copy")
 
 
-def _lazy(name: str) -> kernels.Kernel:
-    """A kernel that is made by the first call."""
-    made: kernels.Kernel | None = None
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        nonlocal made
-        if made is None:
-            made = kernels.make(find(name))
-        return made(*args, **kwargs)
-
-    return kernel
-
-
 _made: dict[torch._ops.OpOverload, kernels.Kernel] = {}
 
 
@@ -98,7 +85,7 @@ def install() -> None:
             if short in special:
                 aten.impl(short, special[short], "PrivateUse1")
             elif _wanted(name) and not _is_view(find(name)):
-                aten.impl(short, _lazy(name), "PrivateUse1")
+                aten.impl(short, kernels.make(find(name)), "PrivateUse1")
         for short in attention.WITH_GRADIENTS:
             aten.impl(short, special[short], "AutogradPrivateUse1")
         for short in (

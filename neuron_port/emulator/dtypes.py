@@ -52,10 +52,10 @@ class Policy:
         if not self.native:
             return
         for host in hosts:
-            if isinstance(host, Tensor) and host.dtype in _RARE:
-                self._check(host)
+            if isinstance(host, Tensor) and host.dtype in RARE:
+                self.check_one(host)
 
-    def _check(self, host: Tensor) -> None:
+    def check_one(self, host: Tensor) -> None:
         dtype = host.dtype
         if dtype is torch.float64:
             if host.dim():
@@ -108,7 +108,7 @@ class Policy:
                 _copy(host, narrow)
 
 
-_RARE = frozenset(
+RARE = frozenset(
     [
         torch.float64,
         torch.int64,

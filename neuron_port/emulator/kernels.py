@@ -20,6 +20,8 @@ from .resizing import resize
 
 Kernel = Callable[..., Any]
 _CPU = torch.device("cpu")
+_PLAIN = frozenset([int, float, bool, str, type(None), torch.dtype])
+_STRIDED = torch.strided
 _empty = torch.ops.aten.empty.memory_format
 _copy = torch.ops.aten.copy_.default
 
@@ -141,16 +143,25 @@ def _functional(operation: torch._ops.OpOverload, base: str) -> Kernel:
     observe = observer(base)
     narrow = dtypes.policy(base, fallback=observe is not None)
     executed = log.executed
-    call = operation
+    call = operation._op
+    native, rare = narrow.native, dtypes.RARE
 
+    # Written out, since this is where the time of a run goes.
     def kernel(*args: Any, **kwargs: Any) -> Any:
         executed[base] += 1
         if observe is not None:
             observe()
-        hosts = [lower(value) for value in args]
+        hosts = []
+        for value in args:
+            if isinstance(value, Tensor):
+                value = lower(value) if value.is_cpu else to_host(value)
+                if native and value.dtype in rare:
+                    narrow.check_one(value)
+            elif value.__class__ not in _PLAIN:
+                value = lower(value)
+            hosts.append(value)
         if kwargs:
-            kwargs = {name: lower(value) for name, value in kwargs.items()}
-        narrow.check(hosts)
+            kwargs = {name: value if value.__class__ in _PLAIN else lower(value) for name, value in kwargs.items()}
         try:
             result = call(*hosts, **kwargs)
         except RuntimeError as error:  # NotImplementedError is one
@@ -160,7 +171,7 @@ def _functional(operation: torch._ops.OpOverload, base: str) -> Kernel:
         if isinstance(result, Tensor):
             if result.itemsize == 8:
                 result = narrow.result(result)
-            return to_device(result) if result.layout is torch.strided else result
+            return to_device(result) if result.layout is _STRIDED else result
         return raised(narrow.results(result))
 
     return kernel

@@ -73,7 +73,8 @@ def to_device(host: Tensor) -> Tensor:
         host = _resolve_neg(host)
     if host.storage_offset():
         host = _clone(host)
-    state.touch()
+    if not state.ready:
+        state.touch()
     capsule = _to_capsule(host)
     _word(_pointer(capsule, b"dltensor") + 8).value = _EXTERNAL_DEVICE | (state.index << 32)
     tensor = _from_capsule(capsule)
@@ -97,7 +98,7 @@ def to_host(tensor: Tensor) -> Tensor:
             host, storage.block.host.untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride()
         )
     elif host.shape != tensor.shape or tensor.storage_offset() or host.stride() != tensor.stride():
-        host = _as_strided(host, tensor.size(), tensor.stride(), tensor.storage_offset())
+        host = host.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset())
     if tensor.is_complex() and tensor.is_conj():
         host = host.conj()
     if tensor.is_neg():

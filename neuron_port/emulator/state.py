@@ -8,16 +8,17 @@ from . import limits
 
 index = 0
 touched = False
+ready = False  # touched by this very process
 group_started = False
 _forked = False
 
 
 def touch() -> None:
     """The device is about to be used: the runtime starts with the first use."""
-    global touched
+    global touched, ready
     if _forked and limits.active("fork"):
         limits.refuse("fork")
-    touched = True
+    touched = ready = True
 
 
 def choose_index(local_rank: int) -> None:
@@ -39,7 +40,8 @@ def in_bad_fork() -> bool:
 
 
 def _after_fork() -> None:
-    global _forked
+    global _forked, ready
+    ready = False
     if touched:
         _forked = True
 

@@ -95,7 +95,11 @@ def compare(op, most=4):
 def operators(names=()):
     from torch.testing._internal.common_methods_invocations import op_db
 
-    return [op for op in op_db if op.name not in LEFT_OUT and op.variant_test_name != "partial_views" and (not names or op.name in names)]
+    return [
+        op
+        for op in op_db
+        if op.name not in LEFT_OUT and op.variant_test_name != "partial_views" and (not names or op.name in names)
+    ]
 
 
 def main(names):
@@ -111,7 +115,9 @@ def main(names):
             counts["nothing to compare"] += 1
         except Exception as error:
             counts["failed"] += 1
-            failures[title] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+            failures[title] = (
+                f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+            )
     for title, text in failures.items():
         print(f"{title:<50} {text[:160]}")
     print(dict(counts))
