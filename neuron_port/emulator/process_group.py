@@ -396,8 +396,10 @@ def install() -> None:
     """Register the backend."""
     if not dist.is_available():
         return
+    from . import unused_parameters
     from .patching import replace
 
+    unused_parameters.install()
     dist.Backend.register_backend("neuron", create, extended_api=True, devices=["neuron"])
     released = _releasing(dist.destroy_process_group)
     replace(dist, "destroy_process_group", released)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -249,3 +250,10 @@ def test_bicubic_interpolation_and_batch_norm_are_not_refused():
     x = neuron(1, 2, 4, 4)
     assert F.interpolate(x, scale_factor=2, mode="bicubic").shape == (1, 2, 8, 8)
     assert nn.BatchNorm2d(2).to("neuron")(x).shape == x.shape
+
+
+def test_the_documentation_lists_every_limit():
+    text = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text(encoding="utf-8")
+    on = limits.defaults()
+    for limit in limits.table().values():
+        assert f"| `{limit.name}` | {'on' if limit.name in on else 'off'} | {limit.summary} |" in text

@@ -45,6 +45,8 @@ def agrees(name, net):
 
 agrees("DDP", DistributedDataParallel(model().to("neuron")))
 agrees("DDP, compiled", torch.compile(DistributedDataParallel(model().to("neuron")), backend="neuron"))
+agrees("DDP, unused", DistributedDataParallel(model().to("neuron"), find_unused_parameters=True))
+agrees("DDP, static", DistributedDataParallel(model().to("neuron"), static_graph=True))
 net = model().to("neuron")
 fully_shard(net[0], mesh=mesh)
 agrees("FSDP2", fully_shard(net, mesh=mesh))
