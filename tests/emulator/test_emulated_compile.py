@@ -91,7 +91,7 @@ def test_graph_breaks_have_the_users_line():
     torch.compile(f, backend="neuron")(ones(3))
     [event] = emulator.log.events("break")
     assert "item" in event.operation
-    assert os.path.basename(event.place.file) == "test_compile.py"
+    assert os.path.basename(event.place.file) == "test_emulated_compile.py"
     assert event.place.line == inspect.getsourcelines(f)[1] + 2
     assert torch.neuron.get_dynamo_metrics()["graph_breaks"] == 1
 
