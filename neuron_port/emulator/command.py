@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import sys
@@ -89,5 +90,6 @@ def main(argv: list[str] | None = None) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     if "torch.distributed" in sys.modules and os.environ.get("WORLD_SIZE", "1") != "1":
+        atexit._run_exitfuncs()
         os._exit(status)
     sys.exit(status)

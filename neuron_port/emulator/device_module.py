@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from . import explicit_index, memory, random_state, state, streams
+from .observation import log
 
 # One logical core of a trn2.3xlarge: four of them, 24 GiB each.
 CORES = 4
@@ -66,15 +67,15 @@ def index_of(which: Any) -> int:
 
 
 def set_device(which: Any) -> None:
+    """Choose a device. Before ``init_process_group`` that is at best useless, so it is recorded; it starts nothing here."""
     index = index_of(which)
     if state.group_started:
         explicit_index.check_index(torch.device("neuron", index))
     elif not 0 <= index < device_count():
-        raise ValueError(
-            f"Device index {index} is out of range. Valid range is 0 to {device_count() - 1} for this process"
-        )
-    else:
-        state.touch()
+        last = device_count() - 1
+        raise ValueError(f"Device index {index} is out of range. Valid range is 0 to {last} for this process")
+    elif "LOCAL_RANK" in os.environ:
+        log.record("order", "set_device before init_process_group")
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
 """What happened in a run, by kind, operator and the user's own file and line: the one interface to it.
 
 Kinds of events: ``fallback`` (ran on the CPU), ``sync`` (the host waited for a value), ``copy`` (between host and device),
-``wide`` (64-bit arithmetic, done in 32 bit), ``complex``, ``refused`` (a limit raised), ``compile`` (a graph was compiled),
-``break`` (a graph break), ``collective``, ``old-platform`` (torch.cuda or torch_xla was asked for something).
+``wide`` (64-bit arithmetic, done in 32 bit), ``complex``, ``attention`` (with a mask or dropout), ``refused`` (a limit raised),
+``compile`` (a graph was compiled), ``break`` (a graph break), ``collective``, ``order`` (a device chosen too early),
+``old-platform`` (torch.cuda or torch_xla was asked for something).
 """
 
 from __future__ import annotations
