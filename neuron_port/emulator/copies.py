@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import limits
+from . import limits, state
+from .explicit_index import check_index
 from .memory import to_device, to_host
 from .observation import log
 
@@ -16,6 +17,14 @@ _to = torch.ops.aten._to_copy.default
 _item = torch.ops.aten._local_scalar_dense.default
 _CPU = torch.device("cpu")
 _LAST = (torch.channels_last, torch.channels_last_3d)
+
+
+def _index(device: torch.device | None) -> int:
+    if device is None:
+        return state.index
+    if not state.group_started:  # C++ completes a bare "neuron" to 0
+        check_index(device)
+    return state.use_device(device.index)
 
 
 def _refuse_channels_last(memory_format: torch.memory_format | None, operation: str) -> None:
@@ -62,7 +71,7 @@ def to_copy_kernel(
     """``aten::_to_copy`` of a neuron tensor."""
     if source.is_cpu:
         log.record("copy", "host to device", size=source.nbytes)
-        return to_device(_to(source, dtype=dtype, memory_format=memory_format))
+        return to_device(_to(source, dtype=dtype, memory_format=memory_format), _index(device))
     if device is not None and device.type not in ("neuron", "cpu"):
         return _to(to_host(source), dtype=dtype, device=device)
     _refuse_channels_last(memory_format, ".to")
@@ -71,7 +80,7 @@ def to_copy_kernel(
         log.record("copy", "device to host", size=source.nbytes)
         log.record("sync", "device to host")
         return host
-    return to_device(host)
+    return to_device(host, _index(device) if device is not None else None)
 
 
 def clone_kernel(source: Tensor, *, memory_format: torch.memory_format | None = None) -> Tensor:

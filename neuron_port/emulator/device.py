@@ -14,6 +14,7 @@ from . import (
     construct,
     device_module,
     dispatch,
+    flex_attention,
     old_platform,
     pinning,
     printing,
@@ -44,6 +45,13 @@ class Guard(torch._C._acc.DeviceGuard):  # type: ignore[name-defined]
     type_ = itertools.repeat(torch._C._autograd.DeviceType.PrivateUse1).__next__  # type: ignore[attr-defined]
 
 
+# In this order: the kernels first, what replaces functions of PyTorch after them.
+_ROOMS = (
+    *(dispatch, autocast),
+    *(construct, streams, random_state, accelerator, storage, pinning, printing, flex_attention),
+    *(refused_features, old_platform),
+    *(compiler, process_group),
+)
 _kept: list[object] = []
 
 
@@ -54,21 +62,7 @@ def install() -> None:
     backend_registration._setup_privateuseone_for_python_backend(
         "neuron", backend_module=device_module.build(), hook=hooks, device_guard=guard
     )
-    dispatch.install()
-    autocast.install()
-    for room in (
-        construct,
-        streams,
-        random_state,
-        accelerator,
-        storage,
-        pinning,
-        printing,
-        refused_features,
-        old_platform,
-    ):
+    for room in _ROOMS:
         room.install()
-    compiler.install()
-    process_group.install()
     # The engine knows device 0 alone; in the caller's thread it asks for no device and tracebacks keep the user's line.
     torch._C._set_multithreading_enabled(False)  # type: ignore[attr-defined]

@@ -18,8 +18,7 @@ import torch
 from . import explicit_index, memory, random_state, state, streams
 from .observation import log
 
-# One logical core of a trn2.3xlarge: four of them, 24 GiB each.
-CORES = 4
+# One logical core of a trn2.3xlarge has 24 GiB.
 TOTAL_MEMORY = 24 * 2**30
 INSTANCE = "trn2.3xlarge"
 
@@ -45,9 +44,7 @@ def init() -> None:
 
 
 def device_count() -> int:
-    """The cores of the instance, also for a rank that owns one of them: PyTorch takes ``rank % device_count()``."""
-    cores = os.environ.get("NEURON_RT_NUM_CORES", "")
-    return max(int(cores) if cores.isdigit() else CORES, int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
+    return state.cores()
 
 
 def current_device() -> int:
@@ -68,13 +65,8 @@ def index_of(which: Any) -> int:
 
 def set_device(which: Any) -> None:
     """Choose a device. Before ``init_process_group`` that is at best useless, so it is recorded; it starts nothing here."""
-    index = index_of(which)
-    if state.group_started:
-        explicit_index.check_index(torch.device("neuron", index))
-    elif not 0 <= index < device_count():
-        last = device_count() - 1
-        raise ValueError(f"Device index {index} is out of range. Valid range is 0 to {last} for this process")
-    elif "LOCAL_RANK" in os.environ:
+    explicit_index.check_index(torch.device("neuron", index_of(which)))
+    if not state.group_started and "LOCAL_RANK" in os.environ:
         log.record("order", "set_device before init_process_group")
 
 

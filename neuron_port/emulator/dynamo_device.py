@@ -81,5 +81,5 @@ class NeuronInterface(device_interface.DeviceInterface):
 def install() -> None:
     """Tell Dynamo."""
     device_interface.register_interface_for_device("neuron", NeuronInterface)
-    for index in range(device_module.CORES):
+    for index in range(device_module.device_count()):
         device_interface.register_interface_for_device(f"neuron:{index}", NeuronInterface)

@@ -20,15 +20,15 @@ _installed = False
 
 
 def check_index(device: torch.device | None) -> None:
-    """In a process group each process has one device, and its index is the local rank."""
-    if (
-        state.group_started
-        and device is not None
-        and device.index is not None
-        and device.index != state.index
-        and limits.active("device-index")
-    ):
-        limits.refuse("device-index", str(device), index=device.index, own=state.index)
+    """A process owns all cores of the instance, but after ``init_process_group`` only that of its local rank."""
+    if device is None or device.index is None or device.index == state.index:
+        return
+    if state.group_started:
+        first = last = state.index
+    else:
+        first, last = 0, state.cores() - 1
+    if not first <= device.index <= last and limits.active("device-index"):
+        limits.refuse("device-index", str(device), index=device.index, own=first, last=last)
 
 
 def _check(value: Any) -> None:

@@ -19,6 +19,10 @@ _contiguous = torch.contiguous_format
 _CPU = torch.device("cpu")
 
 
+def _index(device: torch.device | None) -> int:
+    return state.use_device(None if device is None else device.index)
+
+
 def empty_kernel(
     size: Sequence[int],
     *,
@@ -31,9 +35,8 @@ def empty_kernel(
     """``aten::empty.memory_format``."""
     if pin_memory:
         limits.refuse("pin-memory", "empty")
-    if state.group_started:
-        check_index(device)
-    return to_device(_empty(size, dtype=dtype, device=_CPU, memory_format=memory_format or _contiguous))
+    check_index(device)
+    return to_device(_empty(size, dtype=dtype, device=_CPU, memory_format=memory_format or _contiguous), _index(device))
 
 
 def empty_strided_kernel(
@@ -46,7 +49,7 @@ def empty_strided_kernel(
     pin_memory: bool | None = None,
 ) -> Tensor:
     """``aten::empty_strided``; the device may be C++'s completion of a bare ``neuron``, so its index means nothing."""
-    return to_device(_empty_strided(size, stride, dtype=dtype, device=_CPU))
+    return to_device(_empty_strided(size, stride, dtype=dtype, device=_CPU), _index(device))
 
 
 def zero_tensor_kernel(size: Sequence[int], **options: Any) -> Tensor:

@@ -12,8 +12,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
-from . import dtypes, fallbacks, limits
+from . import dtypes, fallbacks, limits, state
 from .memory import to_device, to_host
 from .observation import log
 from .resizing import resize
@@ -26,7 +27,13 @@ _empty = torch.ops.aten.empty.memory_format
 _copy = torch.ops.aten.copy_.default
 
 # CPU tensors that belong to an operator's arguments by its definition.
-HOST_ARGUMENTS = frozenset(["_pack_padded_sequence", "_pad_packed_sequence", "_fused_dropout", "set_data"])
+HOST_ARGUMENTS = frozenset(
+    [
+        *("_pack_padded_sequence", "_pad_packed_sequence", "set_data"),
+        # PyTorch moves indices on the CPU to the tensor they index.
+        *("index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"),
+    ]
+)
 
 
 class Lowering:
@@ -50,6 +57,17 @@ class Lowering:
         if isinstance(value, torch.device):
             return _CPU
         return value
+
+
+def same_device(*values: Any) -> None:
+    """Tensors of two cores do not meet in one operator."""
+    tensors = [value for value in tree_leaves(values) if isinstance(value, Tensor) and not value.is_cpu and value.dim()]
+    indices = sorted({tensor.get_device() for tensor in tensors})
+    if len(indices) > 1:
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"neuron:{indices[0]} and neuron:{indices[1]}!"
+        )
 
 
 def raised(result: Any) -> Any:
@@ -149,6 +167,8 @@ def _functional(operation: torch._ops.OpOverload, base: str) -> Kernel:
     # Written out, since this is where the time of a run goes.
     def kernel(*args: Any, **kwargs: Any) -> Any:
         executed[base] += 1
+        if state.several:
+            same_device(args, kwargs)
         if observe is not None:
             observe()
         hosts = []
@@ -193,6 +213,8 @@ def _in_place(operation: torch._ops.OpOverload, base: str, written: dict[int, st
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         executed[base] += 1
+        if state.several:
+            same_device(args, kwargs)
         if observe is not None:
             observe()
         hosts = [lower(value) for value in args]
@@ -241,6 +263,8 @@ def _with_out(operation: torch._ops.OpOverload, base: str, outs: list[str]) -> K
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         executed[base] += 1
+        if state.several:
+            same_device(args, kwargs)
         if observe is not None:
             observe()
         given: dict[str, Any] = {}

@@ -15,7 +15,7 @@ import ctypes
 import torch
 from torch import Tensor
 
-from . import state
+from . import limits, state
 
 _EXTERNAL_DEVICE = 12
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -65,8 +65,15 @@ class Block:
         usage.allocated -= self.size
 
 
-def to_device(host: Tensor) -> Tensor:
-    """The neuron tensor over the memory of a CPU tensor, which nobody else should keep using."""
+def to_device(host: Tensor, index: int | None = None) -> Tensor:
+    """The neuron tensor over the memory of a CPU tensor, which nobody else should keep using.
+
+    Without an index it belongs to the device whose tensors were looked at last.
+    """
+    if index is None:
+        index = state.current if state.several else state.index
+    if host.is_quantized:
+        limits.refuse("quantised", "quantized tensor")
     if host.is_complex() and host.is_conj():
         host = _resolve_conj(host)
     if host.is_neg():
@@ -76,7 +83,7 @@ def to_device(host: Tensor) -> Tensor:
     if not state.ready:
         state.touch()
     capsule = _to_capsule(host)
-    _word(_pointer(capsule, b"dltensor") + 8).value = _EXTERNAL_DEVICE | (state.index << 32)
+    _word(_pointer(capsule, b"dltensor") + 8).value = _EXTERNAL_DEVICE | (index << 32)
     tensor = _from_capsule(capsule)
     storage = tensor.untyped_storage()
     storage.block = Block(host, storage.nbytes())
@@ -87,6 +94,8 @@ def to_device(host: Tensor) -> Tensor:
 
 def to_host(tensor: Tensor) -> Tensor:
     """A CPU tensor over the memory of a neuron tensor: same sizes, strides and offset."""
+    if state.several:
+        state.current = tensor.get_device()
     storage = tensor.untyped_storage()
     try:
         host = storage.block.host

@@ -6,10 +6,14 @@ import os
 
 from . import limits
 
+CORES = 4  # logical cores of a trn2.3xlarge
+
 index = 0
 touched = False
 ready = False  # touched by this very process
 group_started = False
+several = False  # tensors on more than one device of this process were made
+current = 0  # then: the device of the operator that runs
 _forked = False
 
 
@@ -19,6 +23,21 @@ def touch() -> None:
     if _forked and limits.active("fork"):
         limits.refuse("fork")
     touched = ready = True
+
+
+def cores() -> int:
+    """The cores of the instance, also for a rank that owns one of them: PyTorch takes ``rank % device_count()``."""
+    wanted = os.environ.get("NEURON_RT_NUM_CORES", "")
+    return max(int(wanted) if wanted.isdigit() else CORES, int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
+
+
+def use_device(chosen: int | None) -> int:
+    """The index a tensor gets that is made for this device; a process without a group may use all cores."""
+    global several
+    if chosen is None or chosen == index or group_started:
+        return index
+    several = True
+    return chosen
 
 
 def choose_index(local_rank: int) -> None:

@@ -134,6 +134,16 @@ CASES = {
         lambda: torch.Generator("cpu"),
         "torch.Generator is not available",
     ),
+    "device-index": (
+        lambda: torch.ones(1, device="neuron:7"),
+        lambda: torch.ones(1, device="neuron:0"),
+        "Device index 7 is out of range. Valid range is 0 to 3 for this process",
+    ),
+    "quantised": (
+        lambda: torch.quantize_per_tensor(neuron(3), 0.1, 0, torch.qint8),
+        lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8),
+        ".*quantized data types are not supported on Neuron",
+    ),
     "pin-memory": (lambda: neuron(1).pin_memory(), lambda: torch.ones(1).pin_memory(), "cannot pin"),
     "cuda": (
         lambda: torch.ones(1).cuda(),
@@ -164,7 +174,19 @@ def test_refused_and_not_refused(name):
 @pytest.mark.parametrize(
     "name",
     sorted(
-        set(CASES) - {"sparse-grad", "cuda", "xla", "no-kernel", "gqa-heads", "unsigned", "float8-e4m3", "pin-memory"}
+        set(CASES)
+        - {
+            "sparse-grad",
+            "cuda",
+            "xla",
+            "no-kernel",
+            "gqa-heads",
+            "unsigned",
+            "float8-e4m3",
+            "pin-memory",
+            "quantised",
+            "device-index",
+        }
     ),
 )
 def test_allowed_when_switched_off(name, allow):

@@ -132,6 +132,13 @@ def test_number_operands_promote_as_on_the_cpu():
     assert (torch.tensor(3.0) * torch.ones(2, device="neuron", dtype=torch.bfloat16)).dtype is torch.bfloat16
 
 
+def test_indices_on_the_cpu_are_moved():
+    x = torch.arange(4.0, device="neuron")
+    assert x[torch.tensor([1, 3])].tolist() == [1, 3]
+    x[torch.tensor([0])] = 9
+    assert x.tolist() == [9, 1, 2, 3]
+
+
 def test_memory_is_counted():
     gc.collect()
     before = torch.neuron.memory_allocated()
