@@ -1,0 +1,161 @@
+"""The tensor parallel size that a program trains with, and how it is written where a model is loaded.
+
+    NeuronTrainingArguments("out", tensor_parallel_size=8)        ->  DistributedConfig(
+    TrainingNeuronConfig(tensor_parallel_size=8)                          tp_size=8, fsdp_size=int(os.environ["WORLD_SIZE"]) // 8
+    ModelParallelismPlugin(tensor_parallel_size=8)                    )
+
+optimum-neuron worked out the data parallel size from the number of processes; the sizes of a DistributedConfig have to
+multiply up to it. Transformers starts the process group itself when it loads a model with such sizes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from neuron_port.codemods.argument_table import Called, value_of
+from neuron_port.codemods.base import Site, Spelling
+from neuron_port.semantics.module import Module
+from neuron_port.semantics.scopes import BindingKind
+from neuron_port.semantics.spreads import spreads_of
+from neuron_port.semantics.training_settings import (
+    ARGUMENTS,
+    calls_of,
+    configuration,
+    holds_arguments,
+    is_named,
+    reads_alike,
+)
+
+KEYWORD = "tensor_parallel_size"
+CONFIGS = ("TrainingNeuronConfig", "ModelParallelismPlugin")
+_FIELDS = (KEYWORD, "pipeline_parallel_size", "trn_config", "mp_plugin")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A tensor parallel size: ``value`` is the expression that can be written at the place, ``parallel`` whether there may be one.
+
+    No value and ``parallel``: it comes from the command line, or from code that is not in sight.
+    """
+
+    value: ast.expr | None
+    parallel: bool
+
+    @property
+    def literal(self) -> int | None:
+        """The size, where it is written as a number."""
+        return self.value.value if isinstance(self.value, ast.Constant) else None
+
+
+_NONE = Size(None, False)
+_UNSEEN = Size(None, True)
+
+
+def is_one(value: ast.expr) -> bool:
+    """Whether a size says that there is no parallelism."""
+    return isinstance(value, ast.Constant) and value.value in (None, 1)
+
+
+def size_at(site: Site, place: ast.AST, settings: ast.expr | None = None) -> Size:
+    """The size for a model that is loaded at ``place``; ``settings`` is what optimum-neuron got its sizes from there."""
+    module = site.module
+    own = _source(module, settings, 0) if settings is not None else None
+    calls = [own] if own is not None else calls_of(module, (*ARGUMENTS, *CONFIGS))
+    values: dict[str, ast.expr] = {}
+    for call in calls:
+        target = Called(call, spreads=spreads_of(module, call))
+        position = 0 if is_named(module.qualname(call.func), CONFIGS) else None
+        for argument in target.arguments(KEYWORD, position):
+            values[ast.unparse(value_of(argument))] = value_of(argument)
+        if target.hidden and not target.arguments(KEYWORD) and not _converts(module, call):
+            return _UNSEEN
+    found = [value for value in values.values() if not is_one(value)]
+    if not found:
+        return _UNSEEN if own is None and _comes_from_elsewhere(module, settings, calls) else _NONE
+    return writable(module, found[0], place) if len(found) == 1 else _UNSEEN
+
+
+def writable(module: Module, value: ast.expr, place: ast.AST) -> Size:
+    """A size that is worked out by ``value``, for ``place``: fields of optimum-neuron's arguments are gone there."""
+    if is_one(value):
+        return _NONE
+    for node in ast.walk(value):
+        if isinstance(node, ast.Attribute) and node.attr in _FIELDS and holds_arguments(module, node.value):
+            return _UNSEEN
+    return Size(value, True) if reads_alike(module, value, place) else _UNSEEN
+
+
+def distributed_config(site: Site, size: Size, place: ast.AST) -> Spelling | None:
+    """``DistributedConfig(tp_size=..., fsdp_size=...)`` at ``place``; ``None`` where its names mean something else."""
+    config = site.imported("transformers.distributed", "DistributedConfig")
+    environ = site.spell("os.environ", place)
+    if config is None or environ is None or size.value is None:
+        return None
+    text = ast.unparse(size.value)
+    if not isinstance(size.value, (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
+        text = f"({text})"
+    # One process without torchrun has no WORLD_SIZE, and needs none where the size may be 1.
+    world = f'{environ.text}["WORLD_SIZE"]' if size.literal is not None else f'{environ.text}.get("WORLD_SIZE", 1)'
+    code = (
+        f"{config.text}(tp_size={text.strip('()') if text.startswith('(') else text}, fsdp_size=int({world}) // {text})"
+    )
+    return Spelling(code, (*config.operations, *environ.operations))
+
+
+def escaped(text: str) -> str:
+    """Source text as a template that has no holes."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _source(module: Module, node: ast.expr, depth: int) -> ast.Call | None:
+    """The call that made the settings: of the arguments whose ``trn_config`` it is, or of the configuration itself."""
+    if depth > 4:
+        return None
+    if isinstance(node, ast.Call):
+        return node if is_named(module.qualname(node.func), (*CONFIGS, *ARGUMENTS)) else None
+    if isinstance(node, ast.Attribute) and node.attr in ("trn_config", "mp_plugin"):
+        return configuration(module, node.value)
+    if isinstance(node, ast.Name):
+        values = [binding.value for binding in module.bindings(node) if binding.kind is BindingKind.ASSIGN]
+        if len(values) == 1 and values[0] is not None:
+            return _source(module, values[0], depth + 1)
+    return None
+
+
+def _converts(module: Module, call: ast.Call) -> bool:
+    """``NeuronSFTConfig(**args.to_dict())``: the size is said where ``args`` are made."""
+    return any(_is_dictionary(module, keyword.value) for keyword in call.keywords if keyword.arg is None)
+
+
+def dictionary_of(module: Module, value: ast.expr) -> ast.Call | None:
+    """The ``args.to_dict()`` that a value is, directly or through a variable."""
+    if isinstance(value, ast.Name):
+        bindings = module.bindings(value)
+        if len(bindings) != 1 or bindings[0].kind is not BindingKind.ASSIGN or bindings[0].value is None:
+            return None
+        value = bindings[0].value
+    is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "to_dict"
+    return value if is_call else None
+
+
+def _is_dictionary(module: Module, value: ast.expr) -> bool:
+    return dictionary_of(module, value) is not None
+
+
+def _comes_from_elsewhere(module: Module, settings: ast.expr | None, calls: list[ast.Call]) -> bool:
+    """Whether nothing in the file makes the settings: they are parsed, or handed in."""
+    if settings is not None:
+        return not (isinstance(settings, ast.Constant) and settings.value is None)
+    return not calls or any(_is_handed_on(module))
+
+
+def _is_handed_on(module: Module) -> Iterator[bool]:
+    """For each name of a class of settings, whether it is read without being called."""
+    for binding in module.found.imports:
+        if is_named(binding.qualname, ARGUMENTS):
+            for read in module.references(binding):
+                parent = read.parent
+                annotation = isinstance(parent, (ast.arg, ast.AnnAssign)) and parent.annotation is read
+                yield not (isinstance(parent, ast.Call) and parent.func is read) and not annotation
