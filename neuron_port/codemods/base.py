@@ -25,9 +25,10 @@ class Report:
 
     ``node`` is the place shown. ``region`` holds the nodes that this report guards: their reports and this one are
     applied together or not at all; ``follows`` holds nodes whose own ports this one depends on. ``use`` says which imported binding the place reads, and the qualified name that
-    the binding must mean after the fix (``None``: the place no longer reads it); ``origin`` is the name that reads it.
-    ``removes`` says of an import that it may go when nothing reads it; a ``void`` report is not shown. ``requires`` holds
-    the versions of packages that the ported place needs; a ``silent`` report says nothing else about its place.
+    the binding must mean after the fix (``None``: the place no longer reads it); ``origin`` is the name that reads it
+    (``None`` where another report is about the name). ``removes`` says of an import that it may go when nothing reads
+    it; a ``void`` report is not shown. ``requires`` holds the versions of packages that the ported place needs; a
+    ``silent`` report says nothing else about its place.
     """
 
     rule: Rule
@@ -172,11 +173,20 @@ class Site:
             use=use,
             cuda_only=cuda_only or bool(row and row.options.get("cuda_only")) or is_cuda_library(rule),
             imported=imported,
-            origin=self.node,
+            origin=None if self._is_beside and use is None else self.node,
             follows=tuple(follows),
             removes=removes,
             requires=needed,
         )
+
+    @property
+    def _is_beside(self) -> bool:
+        """Whether the row looks at a call whose name has a row of its own: that one says what becomes of the name."""
+        row = self.row
+        if row is None or not ("arguments" in row.options or row.options.get("beside")):
+            return False
+        known = self.context.row(self.qualname)
+        return known is not None and known[1] is not row
 
     def spell(self, qualname: str, node: ast.AST | None = None) -> Spelling | None:
         """How to write ``qualname`` here through the root module's local name; ``None`` when that name is taken."""

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Argument, Called, by_entries, called, claim, node_of, value_of
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.codemods.training_sizes import distributed_config, escaped, size_at
 from neuron_port.edits.operations import DropArgument, DropItem, InsertArgument, Operation, RemoveStatement
 from neuron_port.findings import Applicability, Severity
@@ -36,7 +37,11 @@ _MADE = "a model that is made from a configuration is not sharded: save it once 
 
 
 def inspect(site: Site) -> Iterator[Report]:
-    """Report a call that loads or makes a model for training."""
+    """Report a class of models for training, or a call that loads or makes one."""
+    if not site.row.options.get("beside"):
+        yield from by_table(site)
+        if site.form != "call":
+            return
     target = called(site)
     if target is None:
         return
@@ -56,7 +61,9 @@ def _without(site: Site, target: Called, argument: Argument, loads: bool) -> Rep
     value = value_of(argument)
     claim(site, value)
     if not target.editable(site.module, argument):
-        return site.report(f"{_GONE}; the dictionary is read elsewhere too", node=node_of(argument))
+        return site.report(
+            f"{_GONE}; the dictionary is read elsewhere too", node=node_of(argument), applicability=Applicability.MANUAL
+        )
     operations = _drop(target, argument)
     operations += _unread(site, value)
     size = size_at(site, target.call, value)
@@ -106,4 +113,4 @@ def _is_settings_argument(site: Site, read: ast.Name) -> bool:
     qualname = site.module.qualname(call.func) or ""
     row = site.context.row(qualname)
     mine = row is not None and row[0].code == site.rule.code
-    return mine and (call is not around or call.args.index(read) == 1)
+    return mine and (call is not around or read in call.args[1:2])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from neuron_port.semantics.module import Module, ancestors, enclosing_class, enclosing_function, scope_at
+from neuron_port.semantics.module import Module, enclosing_class, enclosing_function, scope_at
 from neuron_port.semantics.scopes import Binding, BindingKind
 
 ARGUMENTS = (
@@ -30,6 +30,8 @@ TRAINERS = (
     "NeuronSFTTrainer",
     "NeuronORPOTrainer",
 )
+PLAIN_ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig", "ORPOConfig")
+PLAIN_TRAINERS = ("Trainer", "Seq2SeqTrainer", "SFTTrainer", "ORPOTrainer")
 _PARSES = ("parse_args_into_dataclasses", "parse_dict", "parse_json_file", "parse_yaml_file", "parse_args_and_config")
 _USUAL_NAMES = frozenset({"training_args", "train_args", "trn_args", "training_arguments", "sft_args", "sft_config"})
 _DEEPEST = 5
@@ -59,6 +61,20 @@ _SINCE_KEYWORDS = frozenset(
 def is_named(qualname: str | None, names: Iterable[str]) -> bool:
     """Whether a dotted name is one of these names of optimum-neuron."""
     return qualname is not None and qualname.startswith("optimum.") and qualname.rpartition(".")[2] in names
+
+
+def is_settings_class(qualname: str | None) -> bool:
+    """Whether a dotted name is a class of training arguments: of optimum-neuron, or the plain one that replaces it."""
+    if qualname is None or is_named(qualname, ARGUMENTS):
+        return qualname is not None
+    return qualname.startswith(("transformers.", "trl.")) and qualname.rpartition(".")[2] in PLAIN_ARGUMENTS
+
+
+def is_trainer(qualname: str | None) -> bool:
+    """Whether a dotted name is a trainer of optimum-neuron, or the plain one that replaces it."""
+    if qualname is None or is_named(qualname, TRAINERS):
+        return qualname is not None
+    return qualname.startswith(("transformers.", "trl.")) and qualname.rpartition(".")[2] in PLAIN_TRAINERS
 
 
 def calls_of(module: Module, names: Iterable[str]) -> list[ast.Call]:
@@ -102,7 +118,7 @@ def configuration(module: Module, node: ast.expr) -> ast.Call | None:
 
 
 def holds_arguments(module: Module, node: ast.expr) -> bool:
-    """Whether the value of ``node`` is an object with optimum-neuron's training arguments."""
+    """Whether the value of ``node`` is an object with training arguments, of optimum-neuron or in its place."""
     return any(_is_settings(module, value) for value in _values(module, node, 0))
 
 
@@ -143,27 +159,25 @@ def _passed(module: Module, parameter: Binding) -> Iterator[ast.expr]:
 
 def _is_settings(module: Module, value: ast.AST) -> bool:
     if isinstance(value, ast.Call):
-        return is_named(module.qualname(value.func), ARGUMENTS) or _parses_settings(module, value)
+        return is_settings_class(module.qualname(value.func)) or _parses_settings(module, value)
     if isinstance(value, ast.arg):
         if value.annotation is not None:
-            return is_named(module.qualname(value.annotation), ARGUMENTS)
+            return is_settings_class(module.qualname(value.annotation))
         return value.arg in _USUAL_NAMES and _in_use(module)
     if isinstance(value, ast.Name):  # a target of a tuple
         return _is_parsed(module, value)
     if isinstance(value, ast.Attribute) and value.attr in ("args", "training_args"):
-        around = enclosing_class(value)
-        own = isinstance(value.value, ast.Name) and value.value.id == "self" and around is not None
-        return own and any(is_named(module.qualname(base), TRAINERS) for base in around.bases)
+        return holds_trainer(module, value.value)
     return False
 
 
 def _in_use(module: Module) -> bool:
-    return any(is_named(binding.qualname, (*ARGUMENTS, *TRAINERS)) for binding in module.found.imports)
+    return any(is_settings_class(binding.qualname) or is_trainer(binding.qualname) for binding in module.found.imports)
 
 
 def _parses_settings(module: Module, call: ast.Call) -> bool:
     """``HfArgumentParser(NeuronTrainingArguments).parse_args_into_dataclasses()``."""
-    return any(is_named(module.qualname(each), ARGUMENTS) for each in _dataclasses(module, call))
+    return any(is_settings_class(module.qualname(each)) for each in _dataclasses(module, call))
 
 
 def _dataclasses(module: Module, call: ast.Call) -> list[ast.expr]:
@@ -191,7 +205,7 @@ def _is_parsed(module: Module, target: ast.Name) -> bool:
     index = around.elts.index(target)
     if not classes:
         return target.id in _USUAL_NAMES and _in_use(module)
-    return index < len(classes) and is_named(module.qualname(classes[index]), ARGUMENTS)
+    return index < len(classes) and is_settings_class(module.qualname(classes[index]))
 
 
 def reads_alike(module: Module, value: ast.expr, place: ast.AST) -> bool:
@@ -216,6 +230,32 @@ def reads_alike(module: Module, value: ast.expr, place: ast.AST) -> bool:
     return True
 
 
-def around_of(node: ast.AST, kind: type[ast.AST]) -> ast.AST | None:
-    """The innermost node of a kind around ``node``."""
-    return next((each for each in ancestors(node) if isinstance(each, kind)), None)
+def holds_trainer(module: Module, node: ast.expr) -> bool:
+    """Whether the value of ``node`` is a trainer (of optimum-neuron, or the plain one), or of a class of this file that derives from one."""
+    if isinstance(node, ast.Name) and node.id == "self":
+        around = enclosing_class(node)
+        return around is not None and is_trainer_class(module, around)
+    for value in _values(module, node, 0):
+        if isinstance(value, ast.Call):
+            if is_trainer(module.qualname(value.func)):
+                return True
+            name = value.func.id if isinstance(value.func, ast.Name) else ""
+            if any(is_trainer_class(module, each) for each in module.found.classes.get(name, ())):
+                return True
+        elif isinstance(value, ast.arg):
+            if is_trainer(module.qualname(value.annotation)):
+                return True
+            if value.annotation is None and value.arg == "trainer" and _in_use(module):
+                return True
+    return False
+
+
+def is_trainer_class(module: Module, node: ast.ClassDef, depth: int = 0) -> bool:
+    """Whether a class derives from such a trainer."""
+    for base in node.bases:
+        if is_trainer(module.qualname(base)):
+            return True
+        known = module.found.classes.get(base.id, ()) if isinstance(base, ast.Name) and depth < _DEEPEST else ()
+        if any(each is not node and is_trainer_class(module, each, depth + 1) for each in known):
+            return True
+    return False
