@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import RemoveStatement
-from neuron_port.findings import Severity
+from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.module import statement
 from neuron_port.semantics.training_settings import is_named
 
@@ -37,6 +37,7 @@ def inspect(site: Site) -> Iterator[Report]:
             yield site.report(
                 f"{site.row.message}; {_GOES}",
                 severity=Severity.INFO,
+                applicability=Applicability.UNSAFE,
                 operations=[RemoveStatement(made)],
                 use=(site.binding, None) if site.binding else None,
             )

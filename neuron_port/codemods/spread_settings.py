@@ -36,14 +36,14 @@ def inspect(site: Site) -> Iterator[Report]:
 def _report(site: Site, call: ast.Call, keyword: ast.keyword, settings: ast.expr) -> Report:
     made = statement(call)
     named = isinstance(made, ast.Assign) and made.value is call and len(made.targets) == 1
-    config = ast.unparse(made.targets[0]) if named and is_chain(made.targets[0]) else "config"
+    config = ast.unparse(made.targets[0]) if named and is_chain(made.targets[0]) else None
     args = ast.unparse(settings)
     # Nothing of the file tells whether a token comes from the command line.
     pushes = any(word in site.module.text for word in ("push_to_hub", "hub_token", "hub_model_id"))
     severity = Severity.WARNING if pushes else Severity.INFO
     text = f"{config}.hub_token = {args}.hub_token"
-    if not pushes or config == "config" or not is_chain(settings) or text in site.module.text:
-        message = f"{_MASKED}; {_BY_HAND.format(config=config, args=args)}"
+    if not pushes or config is None or not is_chain(settings) or text in site.module.text:
+        message = f"{_MASKED}; {_BY_HAND.format(config=config or 'config', args=args)}"
         return site.report(message, node=keyword.value, severity=severity)
     return site.report(
         f"{_MASKED}; {_AGAIN}",

@@ -46,7 +46,8 @@ from neuron_port.semantics.spreads import spread_of
 
 Entry = Mapping[str, Any]
 
-_PARSERS = ("transformers.HfArgumentParser", "transformers.hf_argparser.HfArgumentParser", "trl.TrlParser")
+_PARSERS = ("HfArgumentParser", "TrlParser", "NeuronHfArgumentParser", "TrainiumHfArgumentParser")
+_LIBRARIES = frozenset({"transformers", "trl", "optimum"})
 _DEEPEST = 3
 # What a parser returns its configurations from, and whether the first argument is a dictionary of fields.
 _PARSING = {
@@ -158,9 +159,14 @@ def _parser(site: Site) -> tuple[ast.Call, int, int] | None:
         around = around.parent
     if isinstance(around, ast.keyword):
         around = around.parent
-    if isinstance(around, ast.Call) and site.module.qualname(around.func) in _PARSERS and around.func is not site.node:
+    if isinstance(around, ast.Call) and around.func is not site.node and _is_parser(site, around):
         return around, place, count
     return None
+
+
+def _is_parser(site: Site, call: ast.Call) -> bool:
+    library, *_, name = (site.module.qualname(call.func) or ".").split(".")
+    return library in _LIBRARIES and name in _PARSERS
 
 
 def _parsed(site: Site, table: Sequence[Entry], parser: ast.Call, place: int, count: int) -> Iterator[Report]:

@@ -51,7 +51,7 @@ def defaults(site: Site) -> dict[str, str]:
     """The values that the class had where the plain one has others."""
     older = older_than_04(site.module)
     return {
-        entry["keyword"]: entry["value"]
+        entry["field"]: entry["value"]
         for entry in site.rule.options[site.row.options["defaults"]]
         if not (entry.get("since") and older)
     }
@@ -61,7 +61,7 @@ def _call(site: Site, target: Called) -> Iterator[Report]:
     if any(dictionary_of(site.module, each.value) is not None for each in target.call.keywords if each.arg is None):
         return
     entries = site.rule.options[site.row.options["defaults"]]
-    instead = {entry["keyword"]: entry.get("unless", ()) for entry in entries}
+    instead = {entry["field"]: entry.get("unless", ()) for entry in entries}
     missing = {
         keyword: value
         for keyword, value in defaults(site).items()

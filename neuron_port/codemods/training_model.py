@@ -16,7 +16,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_port.codemods.argument_table import Argument, Called, by_entries, called, claim, node_of, value_of
+from neuron_port.codemods.argument_table import (
+    Argument,
+    Called,
+    by_entries,
+    called,
+    claim,
+    keyword_of,
+    node_of,
+    value_of,
+)
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.codemods.training_sizes import distributed_config, escaped, size_at
@@ -48,6 +57,8 @@ def inspect(site: Site) -> Iterator[Report]:
     loads = site.row.options.get("loads", False)
     if loads:
         yield from by_entries(site, target, site.rule.options["loading"])
+        # The rules about any call with such a keyword would say it again.
+        site.context.claimed.update(id(each) for each in target.named if keyword_of(each) == "attn_implementation")
     if any(isinstance(each, ast.Starred) for each in target.call.args[: 2 + target.shift]):
         yield site.report(f"{_GONE}; a starred argument hides them here", applicability=Applicability.MANUAL)
         return

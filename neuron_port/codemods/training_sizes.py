@@ -62,7 +62,11 @@ def size_at(site: Site, place: ast.AST, settings: ast.expr | None = None) -> Siz
     """The size for a model that is loaded at ``place``; ``settings`` is what optimum-neuron got its sizes from there."""
     module = site.module
     own = _source(module, settings, 0) if settings is not None else None
-    calls = [own] if own is not None else calls_of(module, (*ARGUMENTS, *CONFIGS))
+    if settings is not None and own is None and not _is_field(settings):
+        return _NONE if isinstance(settings, ast.Constant) else _UNSEEN
+    calls = (
+        [own] if own is not None else calls_of(module, ARGUMENTS if settings is not None else (*ARGUMENTS, *CONFIGS))
+    )
     values: dict[str, ast.expr] = {}
     for call in calls:
         target = Called(call, spreads=spreads_of(module, call))
@@ -73,7 +77,7 @@ def size_at(site: Site, place: ast.AST, settings: ast.expr | None = None) -> Siz
             return _UNSEEN
     found = [value for value in values.values() if not is_one(value)]
     if not found:
-        return _UNSEEN if own is None and _comes_from_elsewhere(module, settings, calls) else _NONE
+        return _UNSEEN if own is None and _comes_from_elsewhere(module, calls) else _NONE
     return writable(module, found[0], place) if len(found) == 1 else _UNSEEN
 
 
@@ -115,13 +119,17 @@ def _source(module: Module, node: ast.expr, depth: int) -> ast.Call | None:
         return None
     if isinstance(node, ast.Call):
         return node if is_named(module.qualname(node.func), (*CONFIGS, *ARGUMENTS)) else None
-    if isinstance(node, ast.Attribute) and node.attr in ("trn_config", "mp_plugin"):
+    if _is_field(node):
         return configuration(module, node.value)
     if isinstance(node, ast.Name):
         values = [binding.value for binding in module.bindings(node) if binding.kind is BindingKind.ASSIGN]
         if len(values) == 1 and values[0] is not None:
             return _source(module, values[0], depth + 1)
     return None
+
+
+def _is_field(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in ("trn_config", "mp_plugin")
 
 
 def _converts(module: Module, call: ast.Call) -> bool:
@@ -144,10 +152,8 @@ def _is_dictionary(module: Module, value: ast.expr) -> bool:
     return dictionary_of(module, value) is not None
 
 
-def _comes_from_elsewhere(module: Module, settings: ast.expr | None, calls: list[ast.Call]) -> bool:
+def _comes_from_elsewhere(module: Module, calls: list[ast.Call]) -> bool:
     """Whether nothing in the file makes the settings: they are parsed, or handed in."""
-    if settings is not None:
-        return not (isinstance(settings, ast.Constant) and settings.value is None)
     return not calls or any(_is_handed_on(module))
 
 

@@ -166,10 +166,19 @@ def test_the_picture_has_the_size_where_the_call_has_none() -> None:
 def test_what_is_not_in_sight_is_for_a_person() -> None:
     for call, reason in [
         ("NeuronStableDiffusionPipeline.from_pretrained(name)", "without export=True it loads compiled artefacts"),
-        ('NeuronStableDiffusionPipeline.from_pretrained("a/sd-neuronx")', "'a/sd-neuronx' looks like a compiled artefact"),
-        ("NeuronStableDiffusionPipeline.from_pretrained(name, export=True, **shapes)", "not all of its arguments are in sight"),
+        (
+            'NeuronStableDiffusionPipeline.from_pretrained("a/sd-neuronx")',
+            "'a/sd-neuronx' looks like a compiled artefact",
+        ),
+        (
+            "NeuronStableDiffusionPipeline.from_pretrained(name, export=True, **shapes)",
+            "not all of its arguments are in sight",
+        ),
         ("NeuronStableDiffusionPipeline.from_pretrained(name, export=True, shape=1)", "shape= is not known"),
-        ("NeuronStableDiffusionPipeline.from_pretrained(name, export=True, height=512)", "it is not called in this file"),
+        (
+            "NeuronStableDiffusionPipeline.from_pretrained(name, export=True, height=512)",
+            "it is not called in this file",
+        ),
         (
             "NeuronStableDiffusionPipeline.from_pretrained(name, export=True, tensor_parallel_size=2)",
             "its model has no plan for tensor parallelism",
