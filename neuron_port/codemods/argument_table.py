@@ -14,7 +14,8 @@ An entry is about one argument (``keyword``, and ``position`` where it may be pa
 keeps the argument unless ``portable`` holds a source of its own, ``true`` for the same change, or ``""`` for none at all.
 ``also`` holds arguments that the new value needs beside it: ``{ dynamic = "False" }``, written where the call has none.
 ``rename`` gives the argument another keyword; where the call has that one already, the old one goes, or ``both`` says what
-the value becomes: ``"{new} or {old}"``, ``""`` for a person to decide. ``new`` may hold ``{value}``, the value as it is. An entry
+the value becomes: ``"{new} or {old}"``, ``""`` for a person to decide. ``new`` may hold ``{value}``, the value as it is; with
+``whole`` it takes the place of a conditional value as a whole. An entry
 that renames or removes and says nothing about values is about all of them, ``None`` too.
 ``before`` is a statement that is written in front of the one with the call, unless the file has the text ``mentioned``; ``imports``
 are the modules that it needs. ``when`` and ``unless`` hold other arguments with values (``"*"``: any that turns something on): the
@@ -206,6 +207,7 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
             found = [branch for branch in options if matches(site, branch, entry)]
             if found or takes_all(entry):
                 kept = [branch for branch in options if branch not in found and not is_unset(branch)]
+                found = [value_of(argument)] if entry.get("whole") else found
                 seen.add(id(argument))
                 decided.append(_Match(entry, argument, tuple(found), whole=not kept or takes_all(entry)))
     going = [match.argument for match in decided if match.removes(site, target) and _changes(site, match.entry)]

@@ -188,6 +188,14 @@ class RemoveDecorator:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class InsertParameter:
+    """Give a function one more positional parameter, behind those it has: ``code`` is ``name`` or ``name=default``."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+    code: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RetargetImport:
     """Let an imported name come from elsewhere: ``to`` is the new qualified name; the local name stays as it is.
 
@@ -258,6 +266,7 @@ Operation = (
     | RemoveWithItem
     | UnwrapIf
     | RemoveDecorator
+    | InsertParameter
     | RetargetImport
     | RemoveImport
     | RequireImport

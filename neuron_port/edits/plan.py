@@ -16,6 +16,7 @@ from neuron_port.edits.imports import ImportChanges
 from neuron_port.edits.operations import (
     GuardStatement,
     InsertComment,
+    InsertParameter,
     InsertStatement,
     Operation,
     RemoveDecorator,
@@ -28,6 +29,7 @@ from neuron_port.edits.operations import (
     RetargetImport,
     UnwrapIf,
 )
+from neuron_port.edits.parameters import with_parameters
 from neuron_port.edits.places import Place, Places
 from neuron_port.edits.splices import Splice, in_order, spliced
 from neuron_port.edits.statements import Block, Outcome
@@ -46,6 +48,7 @@ class _Changes:
     items: set[int] = field(default_factory=set)
     unwrapped: bool = False
     decorators: list[ast.expr] = field(default_factory=list)
+    parameters: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     imports_behind: list[str] = field(default_factory=list)
     definitions_behind: list[str] = field(default_factory=list)
@@ -148,6 +151,8 @@ class Plan:
                 change.unwrapped = True
             case RemoveDecorator(decorator=decorator):
                 change.decorators.append(decorator)
+            case InsertParameter(code=code):
+                change.parameters.append(code)
             case InsertComment(text=text):
                 change.comments.append(text)
         written = [change.removed, change.template is not None, change.imports is not None]
@@ -388,6 +393,8 @@ class Plan:
                 continue
             for decorator in change.decorators:
                 yield without_decorator(decorator, self._lines)
+            if change.parameters:
+                yield with_parameters(change.statement, change.parameters, self._lines)
             if change.unwrapped:
                 yield without_if(change.statement, self._places, self._source)
             if change.items:
