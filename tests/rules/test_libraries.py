@@ -31,7 +31,7 @@ DOUBTFUL = {"inferred", "prerelease"}
 # Keys of an entry under `arguments`; see the comments in nccl-backend.toml and framework-device.toml.
 ENTRY = {
     "keyword", "position", "methods", "old", "keep", "contains", "drop_elements", "calls", "several", "absent", "parts", "new",
-    "portable", "missing", "remove", "rename", "both", "default", "before", "mentioned", "imports", "when", "unless", "also", "code",
+    "portable", "missing", "remove", "rename", "both", "default", "before", "mentioned", "imports", "when", "unless", "whole", "also", "code",
     "severity", "applicability", "confidence", "message", "requires",
 }  # fmt: skip
 FAMILIES = {"xla": "NP2", "core": "NP0", "cuda": "NP1", "libraries": "NP7", "optimum": "NP3", "huggingface": "NP4"}
