@@ -141,10 +141,14 @@ class ReplaceStatement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GuardStatement:
-    """Put a simple statement under ``if condition:``. Neighbours with the same condition share one ``if``."""
+    """Put a simple statement under ``if condition:``, or under ``with condition:``.
+
+    Neighbours with the same condition share one ``if``.
+    """
 
     node: ast.stmt
     condition: str
+    keyword: str = "if"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -133,9 +133,10 @@ class Plan:
             case ReplaceStatement():
                 _refuse(change.template is not None, "a statement is replaced twice")
                 change.template = operation
-            case GuardStatement(condition=condition):
-                _refuse(change.guard not in (None, condition), "a statement comes under two conditions")
-                change.guard = condition
+            case GuardStatement(condition=condition, keyword=keyword):
+                head = f"{keyword} {condition}"
+                _refuse(change.guard not in (None, head), "a statement comes under two conditions")
+                change.guard = head
             case RetargetImport(alias=alias, to=to):
                 change.imports = change.imports or ImportChanges()
                 _refuse(change.imports.retargeted.get(id(alias), to) != to, "a name comes from two modules")

@@ -172,7 +172,7 @@ class Block:
             for row in change.rows:
                 line = f"{self._indent}{row.text}{newline}"
                 if row.guard is not None and row.guard != guard:
-                    parts.append(f"{self._indent}if {row.guard}:{newline}")
+                    parts.append(f"{self._indent}{row.guard}:{newline}")
                 guard = row.guard
                 parts.append(indented(line, self._unit) if guard is not None else line)
         text = "".join(parts)

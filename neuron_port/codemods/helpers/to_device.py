@@ -10,7 +10,10 @@ def to_device(value, device):
     if hasattr(value, "to"):
         return value.to(device)
     if isinstance(value, dict):
-        return {key: to_device(item, device) for key, item in value.items()}
+        moved = copy.copy(value)
+        for key, item in value.items():
+            moved[key] = to_device(item, device)
+        return moved
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(to_device(item, device) for item in value))
     if isinstance(value, (list, tuple, set)):

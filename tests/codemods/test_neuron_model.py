@@ -1,0 +1,266 @@
+"""Models of optimum-neuron: the class, its options, its calls, and what is done with the compiled model."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.porting import assert_ported, check, codes, ported
+
+CAUSAL = "from optimum.neuron import NeuronModelForCausalLM\n"
+TASK = "from optimum.neuron import NeuronModelForSequenceClassification\n"
+AUTO = "from transformers import AutoModelForCausalLM\n"
+
+
+def load(arguments: str) -> str:
+    return f"{CAUSAL}\n\ndef load(name, many):\n    return NeuronModelForCausalLM.from_pretrained({arguments})\n"
+
+
+def loaded(arguments: str, imports: str = AUTO) -> str:
+    return f"{imports}\n\ndef load(name, many):\n    return AutoModelForCausalLM.from_pretrained({arguments})\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("name, export=True", 'name, device_map="neuron"'),
+        ("model_id=name, export=True", 'name, device_map="neuron"'),
+        ("name, from_transformers=True, batch_size=1", 'name, device_map="neuron"'),
+        ("name, export=True, num_cores=1, revision='x'", "name, revision='x', device_map=\"neuron\""),
+        ('"gpt2"', '"gpt2", device_map="neuron"'),
+        ('"org/model", trust_remote_code=True', '"org/model", trust_remote_code=True, device_map="neuron"'),
+        ("name, export=True, use_auth_token=many", 'name, token=many, device_map="neuron"'),
+    ],
+)
+def test_load(before: str, after: str) -> None:
+    assert_ported(load(before), loaded(after), level="unsafe")
+
+
+@pytest.mark.parametrize(
+    ("option", "dtype"),
+    [
+        ('auto_cast_type="bf16"', "torch.bfloat16"),
+        ('auto_cast_type="fp32"', "torch.float32"),
+        ('torch_dtype="float16"', "torch.float16"),
+    ],
+)
+def test_data_type_of_a_decoder(option: str, dtype: str) -> None:
+    assert_ported(
+        load(f"name, export=True, {option}"),
+        loaded(f'name, dtype={dtype}, device_map="neuron"', f"import torch\n{AUTO}"),
+        level="unsafe",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "dtype"),
+    [
+        ("", "float32"),
+        (', auto_cast_type="bf16"', "float32"),
+        (', auto_cast="none", auto_cast_type="bf16"', "float32"),
+        (", auto_cast=None", "float32"),
+        (', auto_cast="matmul"', "bfloat16"),
+        (', auto_cast="all", auto_cast_type="fp16"', "float16"),
+        (", torch_dtype=torch.bfloat16", "bfloat16"),
+    ],
+)
+def test_data_type_of_a_traced_model_counts_only_with_auto_cast(options: str, dtype: str) -> None:
+    before = f"{TASK}import torch\n\nmodel = NeuronModelForSequenceClassification.from_pretrained('bert', export=True{options})\n"
+    after = ported(before, level="unsafe")
+    assert f"AutoModelForSequenceClassification.from_pretrained('bert', dtype=torch.{dtype}, " in after
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '"./compiled"',
+        '"aws-neuron/Llama-2-7b-hf-neuron-latency"',
+        "name",
+        "name, export=False",
+        'name, export=True, auto_cast_type="int4"',
+        "name, export=True, auto_cast_type=many",
+        "name, True",
+        "name, export=True, ep_degree=2",
+        '"facebook/opt-1.3b", export=True, num_cores=2',
+        '"gpt2", export=True, tensor_parallel_size=8',
+    ],
+)
+def test_what_a_person_has_to_decide(arguments: str) -> None:
+    before = load(arguments)
+    assert {code for _, code in codes(before)} & {"NP305", "NP313"}
+    assert ported(before, level="unsafe") == before
+
+
+def test_model_without_a_plan_is_an_error() -> None:
+    found = [(finding.code, finding.location.row) for finding in check(load('"gpt2", export=True, num_cores=2'))]
+    assert ("NP307", 5) in found
+
+
+def test_process_group_is_made_once() -> None:
+    before = f"""{CAUSAL}
+
+def load(name):
+    a = NeuronModelForCausalLM.from_pretrained(name, export=True, num_cores=2)
+    b = NeuronModelForCausalLM.from_pretrained(name, export=True, num_cores=2)
+    return a, b
+"""
+    assert ported(before, level="unsafe").count("init_process_group") == 1
+    grouped = before.replace(
+        "def load", 'import torch.distributed as dist\n\ndist.init_process_group("xla")\n\n\ndef load'
+    )
+    assert ported(grouped, level="unsafe").count("init_process_group") == 1
+
+
+@pytest.mark.parametrize("order", ["name, config, neuron_config", "name, neuron_config, config"])
+def test_order_of_export_changed_between_versions(order: str) -> None:
+    before = f"""from transformers import AutoConfig
+{CAUSAL}
+
+def load(name):
+    config = AutoConfig.from_pretrained(name)
+    neuron_config = NeuronModelForCausalLM.get_neuron_config(name, config, batch_size=1, tensor_parallel_size=1)
+    return NeuronModelForCausalLM.export({order}, load_weights=True)
+"""
+    after = ported(before, level="unsafe")
+    assert 'return AutoModelForCausalLM.from_pretrained(name, config=config, device_map="neuron")' in after
+    assert "neuron_config" not in after
+
+
+def test_dictionaries_of_options_go() -> None:
+    assert_ported(
+        f"""{TASK}
+compiler_args = {{"auto_cast": "matmul", "auto_cast_type": "bf16"}}
+shapes = dict(batch_size=1, sequence_length=128)
+model = NeuronModelForSequenceClassification.from_pretrained("bert", export=True, **compiler_args, **shapes)
+""",
+        """import torch
+from transformers import AutoModelForSequenceClassification
+
+model = AutoModelForSequenceClassification.from_pretrained("bert", dtype=torch.bfloat16, device_map="neuron")
+""",
+        level="unsafe",
+    )
+
+
+def test_dictionary_that_is_used_elsewhere_stays_with_the_model() -> None:
+    before = f"""{TASK}
+shapes = {{"batch_size": 1}}
+print(shapes)
+model = NeuronModelForSequenceClassification.from_pretrained("bert", export=True, **shapes)
+"""
+    assert ported(before, level="unsafe") == before
+
+
+SAVED = f"""{CAUSAL}
+NAME = "org/model"
+model = NeuronModelForCausalLM.from_pretrained(NAME, export=True)
+model.save_pretrained("folder")
+{{load}}
+"""
+
+
+def test_model_that_is_read_back_is_still_there() -> None:
+    after = ported(SAVED.format(load='model = NeuronModelForCausalLM.from_pretrained("folder")'), level="unsafe")
+    assert (
+        after
+        == f'{AUTO}\nNAME = "org/model"\nmodel = AutoModelForCausalLM.from_pretrained(NAME, device_map="neuron")\n'
+    )
+
+
+def test_model_that_is_read_back_under_another_name() -> None:
+    after = ported(SAVED.format(load='again = NeuronModelForCausalLM.from_pretrained("folder")'), level="unsafe")
+    assert 'again = AutoModelForCausalLM.from_pretrained(NAME, device_map="neuron")' in after
+    assert "save_pretrained" not in after
+
+
+@pytest.mark.parametrize(
+    ("call", "written"),
+    [
+        (
+            "model(**batch).logits.shape",
+            "model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits.shape",
+        ),
+        ("model(ids).logits.argmax().item()", "model(ids.to(model.device)).logits.argmax().item()"),
+        ("model(ids, return_dict=flag)[0].numpy()", "model(ids.to(model.device), return_dict=flag)[0].cpu().numpy()"),
+        ("model(input_ids=ids.to('cpu')).logits.cpu()", "model(input_ids=ids.to('cpu').to(model.device)).logits.cpu()"),
+        ("model(ids).logits.softmax(-1)", "model(ids.to(model.device)).logits.cpu().softmax(-1)"),
+    ],
+)
+def test_calls(call: str, written: str) -> None:
+    before = f"""{TASK}import torch
+
+model = NeuronModelForSequenceClassification.from_pretrained("bert", export=True)
+
+
+@torch.inference_mode()
+def run(batch, ids, flag):
+    return {call}
+"""
+    assert f"    return {written}\n" in ported(before, level="unsafe")
+
+
+def test_call_gets_inference_mode_once_for_neighbours() -> None:
+    before = f"""{TASK}
+model = NeuronModelForSequenceClassification.from_pretrained("bert", export=True)
+
+
+def run(a, b):
+    first = model(a).logits.argmax().item()
+    second = model(b).logits.argmax().item()
+    return first + second
+"""
+    after = ported(before, level="unsafe")
+    assert after.count("with torch.inference_mode():") == 1
+    assert "        second = model(b.to(model.device)).logits.argmax().item()\n" in after
+
+
+def test_encoding_that_is_read_again_is_copied() -> None:
+    before = f"""{TASK}from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("bert")
+model = NeuronModelForSequenceClassification.from_pretrained("bert", export=True)
+
+
+def run(text):
+    inputs = tokenizer(text, return_tensors="pt")
+    logits = model(**inputs).logits
+    return logits * inputs["attention_mask"]
+"""
+    assert "logits = model(**inputs.copy().to(model.device)).logits.cpu()" in ported(before, level="unsafe")
+
+
+def test_types_are_asked_for_by_the_base_class() -> None:
+    assert_ported(
+        f"{CAUSAL}\n\ndef ask(model: NeuronModelForCausalLM):\n    return isinstance(model, NeuronModelForCausalLM)\n",
+        "from transformers import PreTrainedModel\n\n\ndef ask(model: PreTrainedModel):\n    return isinstance(model, PreTrainedModel)\n",
+        level="unsafe",
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "CLASSES = [NeuronModelForCausalLM]",
+        "load = NeuronModelForCausalLM.from_pretrained",
+        "class Mine(NeuronModelForCausalLM): ...",
+    ],
+)
+def test_class_that_is_handed_on(use: str) -> None:
+    before = f"{CAUSAL}\n{use}\n"
+    assert [code for _, code in codes(before)].count("NP305") >= 2
+    assert ported(before, level="unsafe") == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "optimum.neuron.NeuronBertModel",
+        "optimum.neuron.models.bert.NeuronBertModel",
+        "optimum.neuron.models.inference.bert.NeuronBertModel",
+        "optimum.neuron.models.inference.bert.modeling_bert.NeuronBertModel",
+    ],
+)
+def test_homes_of_a_class_in_each_version(path: str) -> None:
+    module, _, name = path.rpartition(".")
+    before = f"from {module} import {name}\n\nmodel = {name}.from_pretrained('bert-base-uncased', export=True)\n"
+    assert "BertModel.from_pretrained('bert-base-uncased', dtype=torch.float32, " in ported(before, level="unsafe")
+    assert "optimum" not in ported(before, level="unsafe")
