@@ -115,6 +115,15 @@ class Export:
                 yield from (RemoveStatement(each) for each in statements)
 
 
+def unread(module: Module, value: ast.expr | None) -> list[Operation]:
+    """Remove the statement that made a variable, where this is the one place that reads it."""
+    bindings = module.bindings(value) if isinstance(value, ast.Name) else []
+    made = bindings[0].node.parent if len(bindings) == 1 else None
+    if not isinstance(made, ast.Assign) or made.targets != [bindings[0].node] or not harmless([made.value]):
+        return []
+    return [RemoveStatement(made)] if module.references(bindings[0]) == [value] else []
+
+
 def _is_stored(entry: Item | ast.keyword) -> bool:
     return isinstance(entry, Item) and isinstance(entry.home, ast.Assign)
 
