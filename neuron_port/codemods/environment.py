@@ -33,6 +33,8 @@ from neuron_port.semantics.module import statement
 _SETTERS = frozenset({"os.environ.setdefault", "os.putenv"})
 _FORGETTERS = frozenset({"os.environ.pop", "os.unsetenv"})
 _GETTERS = frozenset({"os.environ.get", "os.getenv", "os.environ.__getitem__"})
+# Keywords that take the environment of a process or container.
+_PASSED = ("env", "env_vars", "environment")
 # What starts processes that take their core from LOCAL_RANK.
 _SPAWNS = (
     "torch.multiprocessing.spawn",
@@ -157,18 +159,26 @@ def _is_environment(site: Site, node: ast.expr) -> bool:
 def _becomes_environment(site: Site, node: ast.Dict) -> bool:
     parent = node.parent
     if isinstance(parent, ast.keyword):
-        return parent.arg in ("env", "env_vars", "environment")
+        return parent.arg in _PASSED
     if isinstance(parent, ast.Call):
         function = parent.func
         return (
             isinstance(function, ast.Attribute) and function.attr == "update" and _is_environment(site, function.value)
         ) or (site.module.qualname(function) or "").endswith("patch.dict")
     if isinstance(parent, ast.Assign):
-        return any(_is_environment(site, target) for target in parent.targets)
+        return any(_is_environment(site, target) or _is_passed(site, target) for target in parent.targets)
     if isinstance(parent, (ast.BinOp, ast.Dict)):
         around = parent if isinstance(parent, ast.Dict) else node
         return around is not node and _becomes_environment(site, around)
     return False
+
+
+def _is_passed(site: Site, target: ast.expr) -> bool:
+    """``Model(env=config)``: whether a variable is passed as the environment of something."""
+    reads = [read for each in site.module.bindings(target) for read in site.module.references(each)] if isinstance(
+        target, ast.Name
+    ) else []  # fmt: skip
+    return any(isinstance(read.parent, ast.keyword) and read.parent.arg in _PASSED for read in reads)
 
 
 # -- reports -----------------------------------------------------------------------------------------------------------

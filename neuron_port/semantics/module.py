@@ -17,6 +17,7 @@ from functools import cached_property
 from neuron_port.semantics.scopes import Binding, BindingKind, Scope
 
 _FIRST_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_WORD = re.compile(r"[^\W\d]\w*")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _TYPE_SCOPES = tuple(getattr(ast, name) for name in ("TypeAlias",) if hasattr(ast, name))
@@ -459,12 +460,14 @@ class Module:
     def held(self, binding: Binding) -> ast.AST | None:
         """What needs the name of an import although it does not read it.
 
-        ``__all__``, an annotation in quotes, ``del name``, and of an import in a class body ``self.name``.
+        ``__all__``, an annotation in quotes, what ``eval`` gets, ``del name``, and of an import in a class body ``self.name``.
         """
         if binding.scope is self.scope and self.exports(binding.name):
             return binding.node
         if binding.name in self._quoted:
             return self._quoted[binding.name]
+        if binding.name in self._evaluated:
+            return self._evaluated[binding.name]
         for other in binding.scope.bindings.get(binding.name, ()):
             if other.kind is BindingKind.DELETE:
                 return other.node
@@ -479,6 +482,16 @@ class Module:
                 for part in ast.walk(annotation) if annotation is not None else ():
                     if isinstance(part, ast.Constant) and isinstance(part.value, str):
                         names.update(dict.fromkeys(_FIRST_NAME.findall(part.value), part))
+        return names
+
+    @cached_property
+    def _evaluated(self) -> dict[str, ast.Constant]:
+        """The names in strings that ``eval`` gets, each with a place."""
+        names: dict[str, ast.Constant] = {}
+        for call in self.found.calls.get("eval", ()):
+            for part in ast.walk(call):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    names.update(dict.fromkeys(_WORD.findall(part.value), part))
         return names
 
     def exports(self, name: str) -> bool:
