@@ -3,7 +3,6 @@
     PPO("MlpPolicy", env, device="cuda")                 ->  PPO("MlpPolicy", env, device="neuron")     (unsafe)
     pipeline("text-generation", device=0)                ->  pipeline("text-generation", device="neuron")
     load(name, attn_implementation="flash_attention_2")  ->  load(name, attn_implementation="sdpa")     (unsafe)
-    pipe.enable_xformers_memory_efficient_attention()    ->  (removed)                                  (unsafe)
     model = YOLO("yolo11n.pt"); model.train(device="cuda")   reported: "neuron" is refused there
 
 The rows and their arguments are data: rules/libraries/framework-device.toml.
@@ -15,11 +14,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from neuron_port.codemods import argument_table
+from neuron_port.codemods import argument_table, method_table
 from neuron_port.codemods.argument_table import Called, by_entries, entries
 from neuron_port.codemods.base import Report, Site
-from neuron_port.edits.operations import RemoveStatement
-from neuron_port.findings import Applicability
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -27,7 +24,7 @@ def inspect(site: Site) -> Iterator[Report]:
     if site.form == "keyword":
         yield from _keyword(site)
     elif site.form == "method":
-        yield from _method(site)
+        yield from method_table.inspect(site)
     elif site.form == "call" and any("methods" in entry for entry in entries(site)):
         yield from _instance(site)
     else:
@@ -43,24 +40,6 @@ def _keyword(site: Site) -> Iterator[Report]:
     if isinstance(call, ast.Call):
         site = _with_row(site, f"keyword:{site.node.arg}")
         yield from by_entries(site, Called(call), entries(site))
-
-
-def _method(site: Site) -> Iterator[Report]:
-    site = _with_row(site, f"method:{site.node.func.attr}")
-    package = site.row.options.get("imports")
-    if package is not None and not _imports(site, package):
-        return
-    around = site.node.parent
-    if site.row.action == "remove" and isinstance(around, ast.Expr) and not site.context.portable:
-        yield site.report(operations=[RemoveStatement(around)])
-    else:
-        yield site.report(applicability=Applicability.MANUAL)
-
-
-def _imports(site: Site, package: str) -> bool:
-    names = [binding.qualname or "" for binding in site.module.found.imports]
-    names += [module for _, module in site.module.found.stars]
-    return any(name.partition(".")[0] == package for name in names)
 
 
 def _instance(site: Site) -> Iterator[Report]:

@@ -2,6 +2,7 @@
 
 pipe(prompt, generator=torch.Generator("cuda").manual_seed(0))   ->  torch.Generator("cpu")
 torch.Generator(device=device)                                   ->  torch.Generator(device="cpu")   (unsafe)
+    passed to a pipeline of diffusers:                           ->  torch.Generator(device="cpu")
 torch.rand(3, device="cuda", generator=torch.Generator("cuda"))      reported: a CPU generator cannot fill a device tensor
 """
 
@@ -19,6 +20,8 @@ from neuron_port.semantics.devices import like_device
 from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.scopes import BindingKind
 
+# What may stand between a generator and the argument or the variable that it becomes.
+_AROUND = (ast.ListComp, ast.List, ast.IfExp)
 _XLA_DEVICES = frozenset({"torch_xla.device", "torch_xla.core.xla_model.xla_device"})
 
 
@@ -40,6 +43,17 @@ def inspect(site: Site) -> Iterator[Report]:
         name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
         if literals or not like_device(name):
             return
+        takers = _takers(site, call)
+        if takers and all(is_pipeline(site, taker) for taker in takers):
+            yield site.report(
+                "a pipeline of diffusers draws its noise on the CPU on Neuron, and a generator on the device does not go with that; "
+                "use a CPU generator, which gives the same noise on every rank",
+                node=call,
+                applicability=Applicability.SAFE,
+                operations=[Replace(value, '"cpu"')],
+                evidence="passed to a diffusers pipeline",
+            )
+            return
         yield site.report(
             "a generator on the device: whether one works on Neuron is unproven, and a CPU generator cannot fill device tensors",
             node=call,
@@ -48,7 +62,7 @@ def inspect(site: Site) -> Iterator[Report]:
         )
         return
     site.context.claimed.update(id(inner) for inner in ast.walk(value))
-    takers = [taker for use in _uses(site, call) if (taker := _taker(use)) is not None]
+    takers = _takers(site, call)
     if any(_fills_device(site, taker) for taker in takers):
         yield site.report(
             "a generator on the device fills a device tensor: a CPU generator cannot, and whether a Neuron one can is unproven; "
@@ -59,7 +73,7 @@ def inspect(site: Site) -> Iterator[Report]:
             applicability=Applicability.MANUAL,
         )
         return
-    sure = bool(takers) and all(_is_pipeline(site, taker) for taker in takers)
+    sure = bool(takers) and all(is_pipeline(site, taker) for taker in takers)
     operation = SetString(value, "cpu") if isinstance(value, ast.Constant) else Replace(value, '"cpu"')
     yield site.report(
         "random numbers are drawn by a generator on the device; use a CPU generator, which gives the same noise on every rank",
@@ -76,12 +90,22 @@ def _is_xla_device(site: Site, value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and site.module.qualname(value.func) in _XLA_DEVICES
 
 
+def _takers(site: Site, call: ast.Call) -> list[ast.Call]:
+    """The calls that get the generator as ``generator=``."""
+    return [taker for use in _uses(site, call) for taker in _taken_by(site, use)]
+
+
 def _uses(site: Site, call: ast.Call) -> list[ast.expr]:
-    """The generator expression itself, and the reads of the variable it is stored in."""
+    """The generator expression itself, and the reads of the variable that it, or a list of its kind, is stored in."""
     node: ast.expr = call
-    while isinstance(node.parent, ast.Attribute) and isinstance(node.parent.parent, ast.Call):
-        node = node.parent.parent  # .manual_seed(0)
-    parent = node.parent
+    while True:
+        parent = node.parent
+        if isinstance(parent, ast.Attribute) and isinstance(parent.parent, ast.Call):
+            node = parent.parent  # .manual_seed(0)
+        elif isinstance(parent, _AROUND):
+            node = parent
+        else:
+            break
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         target = parent.targets[0]
         for binding in target.scope.owner(target.id).bindings.get(target.id, ()):
@@ -90,14 +114,30 @@ def _uses(site: Site, call: ast.Call) -> list[ast.expr]:
     return [node]
 
 
-def _taker(node: ast.expr) -> ast.Call | None:
-    """The call that gets the generator as ``generator=``."""
+def _taken_by(site: Site, node: ast.expr) -> list[ast.Call]:
+    """The call that gets the generator as ``generator=``, and those that get it through a dictionary."""
+    inner: ast.AST = node
     for around in ancestors(node):
         if isinstance(around, ast.keyword):
-            return around.parent if around.arg == "generator" and isinstance(around.parent, ast.Call) else None
-        if not isinstance(around, (ast.ListComp, ast.List, ast.IfExp)):
-            return None
-    return None
+            return [around.parent] if around.arg == "generator" and isinstance(around.parent, ast.Call) else []
+        if isinstance(around, ast.Dict):
+            key = around.keys[around.values.index(inner)] if inner in around.values else None
+            is_named = isinstance(key, ast.Constant) and key.value == "generator"
+            return _spread(site, around) if is_named else []
+        if not isinstance(around, _AROUND):
+            return []
+        inner = around
+    return []
+
+
+def _spread(site: Site, display: ast.Dict) -> list[ast.Call]:
+    """The calls that a dictionary is unpacked into."""
+    places: list[ast.AST] = [display]
+    around = display.parent
+    if isinstance(around, ast.Assign):
+        places += [read for target in around.targets for read in site.context.guards.reads(target)]
+    found = [place.parent for place in places if isinstance(place.parent, ast.keyword) and place.parent.arg is None]
+    return [keyword.parent for keyword in found if isinstance(keyword.parent, ast.Call)]
 
 
 def _fills_device(site: Site, call: ast.Call) -> bool:
@@ -105,7 +145,8 @@ def _fills_device(site: Site, call: ast.Call) -> bool:
     return qualname.startswith("torch.") and any(keyword.arg == "device" for keyword in call.keywords)
 
 
-def _is_pipeline(site: Site, call: ast.Call) -> bool:
+def is_pipeline(site: Site, call: ast.Call) -> bool:
+    """Whether a pipeline of diffusers is called, as its name or what is stored under it tells."""
     function = call.func
     if not isinstance(function, (ast.Name, ast.Attribute)):
         return False

@@ -36,7 +36,6 @@ def test_safe(before: str, after: str) -> None:
             'm = AutoModel.from_pretrained(n, attn_implementation="flash_attention_2")',
             'm = AutoModel.from_pretrained(n, attn_implementation="sdpa")',
         ),
-        ("pipe.enable_xformers_memory_efficient_attention(); x = 1", "x = 1"),
         ('yolo.predict("x.jpg", device="cuda:0")', 'yolo.predict("x.jpg", device=torch.device("neuron"))'),
         ("yolo(image, device=0)", 'yolo(image, device=torch.device("neuron"))'),
     ],
@@ -58,7 +57,6 @@ def test_unsafe(before: str, after: str) -> None:
         ('a = PPO("MlpPolicy", env, device=device)', []),
         ('p = pipeline("t", device=-1)', []),
         ('m = AutoModel.from_pretrained(n, attn_implementation="sdpa")', []),
-        ("x = pipe.enable_xformers_memory_efficient_attention()", ["error manual"]),
         ("learner.to_fp16()", []),
     ],
 )
