@@ -44,7 +44,11 @@ def inspect(site: Site) -> Iterator[Report]:
 
 def _placed(site: Site, call: ast.Call, placed: ast.expr | None) -> list[Operation]:
     """A move to the device in the place of the call, or nothing in its place where there is a move already."""
-    if placed is None or not isinstance(call.parent, ast.Expr) or any(isinstance(arg, ast.Starred) for arg in call.args):
+    if (
+        placed is None
+        or not isinstance(call.parent, ast.Expr)
+        or any(isinstance(arg, ast.Starred) for arg in call.args)
+    ):
         return []
     if _is_moved(site, call.parent, placed):
         return [RemoveStatement(call.parent)]

@@ -237,7 +237,9 @@ def _row(
         call=raw.get("call"),
         message=raw.get("message"),
         severity=row_severity,
-        applicability=row_applicability if action != "flag" or {"codemod", "method"} & raw.keys() else Applicability.MANUAL,
+        applicability=row_applicability
+        if action != "flag" or {"codemod", "method"} & raw.keys()
+        else Applicability.MANUAL,
         confidence=row_confidence,
         options={key: value for key, value in raw.items() if key not in _ROW_KEYS},
     )

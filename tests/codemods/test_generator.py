@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.codemods.lines import found, port
+from tests.porting import assert_ported
 
 HEAD = "import torch\nimport diffusers\npipe = diffusers.DiffusionPipeline.from_pretrained('a')\n"
 
@@ -58,3 +59,31 @@ def test_unsafe(before: str, after: str, target: str) -> None:
 def test_what_stays(line: str, expected: list[str]) -> None:
     assert port(HEAD, line) == line
     assert found(HEAD, line, "NP147") == expected
+
+
+def test_a_generator_on_a_held_device_for_a_pipeline() -> None:
+    assert_ported(
+        """\
+        import torch
+        from diffusers import DiffusionPipeline
+
+        pipe = DiffusionPipeline.from_pretrained("x").to("neuron")
+        pipe("a", generator=torch.Generator(device=pipe.device).manual_seed(0))
+        generators = [torch.Generator(device).manual_seed(seed) for seed in range(4)] if seeds else None
+        pipe("a", generator=generators)
+        options = {"generator": torch.Generator("cuda")}
+        pipe("a", **options)
+        """,
+        """\
+        import torch
+        from diffusers import DiffusionPipeline
+
+        pipe = DiffusionPipeline.from_pretrained("x").to("neuron")
+        pipe("a", generator=torch.Generator(device="cpu").manual_seed(0))
+        generators = [torch.Generator("cpu").manual_seed(seed) for seed in range(4)] if seeds else None
+        pipe("a", generator=generators)
+        options = {"generator": torch.Generator("cpu")}
+        pipe("a", **options)
+        """,
+        level="safe",
+    )
