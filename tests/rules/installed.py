@@ -34,6 +34,10 @@ _FORWARDED = {
     "transformers.GenerationMixin.generate": ("transformers.GenerationConfig",),
     "transformers.pipeline": ("transformers.Pipeline", "transformers.GenerationConfig"),
     "diffusers.*.compile_repeated_blocks": ("torch.compile",),
+    "diffusers.*.load_lora_weights": ("diffusers.StableDiffusionXLPipeline.lora_state_dict",),
+    "sentence_transformers.SentenceTransformer.encode": (
+        "sentence_transformers.base.modules.transformer.Transformer.preprocess",
+    ),
     "torch.nn.Module.compile": ("torch.compile",),
 }
 # A name that stands for any class of a package -> one of them.
@@ -174,7 +178,23 @@ def keywords(qualname: str) -> frozenset[str] | None:
             if _same(target, qualname, pattern):
                 for taker in takers:
                     found |= keywords(taker) or set()
+        if target is find("transformers.pipeline"):
+            found |= _pipeline_keywords()
+        owner = getattr(target, "__self__", None)
+        if inspect.isclass(owner) and hasattr(owner, "_optional_components"):
+            # Parts of a diffusion pipeline may be passed when it is loaded.
+            found |= set(inspect.signature(owner.__init__).parameters)
     return frozenset(found)
+
+
+@functools.cache
+def _pipeline_keywords() -> frozenset[str]:
+    """What the pipelines of Transformers sort their keywords by."""
+    library = importlib.import_module("transformers")
+    classes = [getattr(library, name) for name in dir(library) if name.endswith("Pipeline")]
+    return frozenset(
+        name for cls in classes for name in inspect.signature(cls._sanitize_parameters).parameters if name != "self"
+    )
 
 
 def _signatures(target: object) -> list[Callable[..., object]]:
