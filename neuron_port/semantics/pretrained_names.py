@@ -68,6 +68,11 @@ def is_processor(name: str) -> bool:
     return name.endswith(_PROCESSORS) or name in ("PreTrainedTokenizerBase", "ProcessorMixin")
 
 
+def is_tokenizer(name: str) -> bool:
+    """Whether a class is a tokenizer, and no processor that holds one."""
+    return name.endswith(("Tokenizer", "TokenizerFast", "TokenizerBase"))
+
+
 def decodes(name: str) -> Decodes:
     """What a model class of this name decodes with; an optimum-neuron class counts as the one that it stands for."""
     name = name.removeprefix("Neuron")
