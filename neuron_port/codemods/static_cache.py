@@ -150,7 +150,7 @@ def configured(site: Site, model: ast.expr) -> bool:
         ):
             return True
     for target, value in site.module.found.stores.get("generation_config", ()):
-        if _plain(target.value) == name and value is not None and _is_made_here(site, value):
+        if _plain(target.value) == name and value is not None and is_made_here(site, value):
             return True
     for call in site.module.calls_of("update"):
         settings = call.func.value if isinstance(call.func, ast.Attribute) else None
@@ -169,7 +169,7 @@ def _has_config(site: Site, use: Decoding) -> bool:
     config = use.value("generation_config")
     if config is None:
         return False
-    if _is_made_here(site, config):
+    if is_made_here(site, config):
         return True
     text = ast.unparse(config)
     return any(
@@ -177,7 +177,7 @@ def _has_config(site: Site, use: Decoding) -> bool:
     )
 
 
-def _is_made_here(site: Site, value: ast.expr) -> bool:
+def is_made_here(site: Site, value: ast.expr) -> bool:
     """Whether a value is a ``GenerationConfig(...)`` of this file, which is reported itself."""
     if isinstance(value, ast.Call):
         name = site.module.qualname(value.func) or ""
@@ -185,7 +185,7 @@ def _is_made_here(site: Site, value: ast.expr) -> bool:
     if isinstance(value, ast.Name) and hasattr(value, "scope"):
         bindings = [item for item in site.module.bindings(value) if item.value is not None]
         return bool(bindings) and all(
-            item.kind is BindingKind.ASSIGN and isinstance(item.value, ast.Call) and _is_made_here(site, item.value)
+            item.kind is BindingKind.ASSIGN and isinstance(item.value, ast.Call) and is_made_here(site, item.value)
             for item in bindings
         )
     if isinstance(value, ast.Attribute):
@@ -194,7 +194,7 @@ def _is_made_here(site: Site, value: ast.expr) -> bool:
             for target, stored in site.module.found.stores.get(value.attr, ())
             if ast.unparse(target) == ast.unparse(value)
         ]
-        return bool(stores) and all(isinstance(item, ast.Call) and _is_made_here(site, item) for item in stores)
+        return bool(stores) and all(isinstance(item, ast.Call) and is_made_here(site, item) for item in stores)
     return False
 
 
