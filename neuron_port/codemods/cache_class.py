@@ -1,9 +1,9 @@
 """Cache classes of Transformers: those that are gone, and the static one with the arguments of Transformers 4.
 
-    HybridCache(config, max_batch_size=1, max_cache_len=512)    ->  StaticCache(config=config, max_cache_len=512)
-    StaticCache(config, 1, 512, "cuda", torch.bfloat16)         ->  StaticCache(config=config, max_cache_len=512)
-    StaticCache(config, 512, True)                              ->  StaticCache(config, 512)        (offloading)
-    model.generate(ids, past_key_values=DynamicCache())         ->  model.generate(ids)
+HybridCache(config, max_batch_size=1, max_cache_len=512)    ->  StaticCache(config=config, max_cache_len=512)
+StaticCache(config, 1, 512, "cuda", torch.bfloat16)         ->  StaticCache(config=config, max_cache_len=512)
+StaticCache(config, 512, True)                              ->  StaticCache(config, 512)        (offloading)
+model.generate(ids, past_key_values=DynamicCache())         ->  model.generate(ids)
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The tokens of a chat: ``apply_chat_template`` of a tokenizer returns a ``BatchEncoding`` since Transformers 5.
 
-    ids = tokenizer.apply_chat_template(chat, return_tensors="pt")     ->  ids = tokenizer.apply_chat_template(chat, return_tensors="pt", return_dict=False)
-    model.generate(ids)                                                    model.generate(ids)
-    text = tokenizer.apply_chat_template(chat, tokenize=False)             left alone, as is what is read like a dict
-    tokenizer.apply_chat_template(chats, pad_to_multiple_of=128)       ->  tokenizer.apply_chat_template(chats, tokenizer_kwargs={"pad_to_multiple_of": 128})
+ids = tokenizer.apply_chat_template(chat, return_tensors="pt")     ->  ids = tokenizer.apply_chat_template(chat, return_tensors="pt", return_dict=False)
+model.generate(ids)                                                    model.generate(ids)
+text = tokenizer.apply_chat_template(chat, tokenize=False)             left alone, as is what is read like a dict
+tokenizer.apply_chat_template(chats, pad_to_multiple_of=128)       ->  tokenizer.apply_chat_template(chats, tokenizer_kwargs={"pad_to_multiple_of": 128})
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _TENSOR = frozenset(
 _MAPPING = frozenset("input_ids attention_mask items keys values get data pop update char_to_token word_ids".split())
 _MOVES = frozenset("to cuda cpu long int".split())
 # Functions that take token ids, and do not know a BatchEncoding.
-_READERS = frozenset("generate decode batch_decode tensor cat stack len list range convert_ids_to_tokens enumerate".split())
+_READERS = frozenset(
+    "generate decode batch_decode tensor cat stack len list range convert_ids_to_tokens enumerate".split()
+)
 # Arguments of the tokenizer that the template takes for its own.
 _FOR_TOKENIZER = ("pad_to_multiple_of", "padding_side", "return_attention_mask", "add_special_tokens")
 _MAX_DEPTH = 4
@@ -144,7 +146,11 @@ class _Uses:
         end = min(following, default=None)
         found: set[str] = set()
         for read in self._module.references(binding):
-            if read.lineno >= target.lineno and (end is None or read.lineno <= end) and not _inside(read, target.parent):
+            if (
+                read.lineno >= target.lineno
+                and (end is None or read.lineno <= end)
+                and not _inside(read, target.parent)
+            ):
                 found |= self.of(read, depth + 1)
         return found or {"unknown"}
 

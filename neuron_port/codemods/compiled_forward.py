@@ -1,7 +1,7 @@
 """A model that generates and whose ``forward`` is compiled by hand: ``generate`` compiles its decode step itself.
 
-    model.forward = torch.compile(model.forward, mode="reduce-overhead", fullgraph=True)      ->  (removed)
-    model.generate = torch.compile(model.generate)                                            ->  (removed)
+model.forward = torch.compile(model.forward, mode="reduce-overhead", fullgraph=True)      ->  (removed)
+model.generate = torch.compile(model.generate)                                            ->  (removed)
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def inspect(site: Site) -> Iterator[Report]:
     uses = [
         use
         for use in site.module.calls_of("generate")
-        if isinstance(use.func, ast.Attribute) and ast.unparse(use.func.value) == name and pretrained.generates(use).is_model
+        if isinstance(use.func, ast.Attribute)
+        and ast.unparse(use.func.value) == name
+        and pretrained.generates(use).is_model
     ]
     if not uses or pretrained.origin(target.value).kind not in ("model", "unknown"):
         return

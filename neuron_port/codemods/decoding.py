@@ -115,6 +115,26 @@ def _model(context: Context, generate: ast.Attribute, target: Called, inputs: li
     return context.pretrained.decoder(generate.value, given, inputs)
 
 
+def inputs_of(use: Decoding) -> list[ast.expr]:
+    """What a use of ``generate`` may take its prompt from."""
+    call = use.target.call
+    inputs = [*call.args[use.target.shift :], *(item.value for item in call.keywords if item.arg is None)]
+    for name in ("input_ids", "inputs", "attention_mask"):
+        value = use.value(name)
+        if value is not None and all(value is not other for other in inputs):
+            inputs.append(value)
+    return inputs
+
+
+def prompt_call(context: Context, use: Decoding) -> ast.Call | None:
+    """The call of a tokenizer that makes the prompt of a use of ``generate``."""
+    for value in inputs_of(use):
+        origin = context.pretrained.origin(value)
+        if origin.kind == "encoding" and origin.call is not None:
+            return origin.call
+    return None
+
+
 def _hides(context: Context, value: ast.expr) -> bool:
     """Whether ``**value`` may bring options: it is neither built in sight nor what a tokenizer returns."""
     if context.pretrained.origin(value).kind == "encoding" or _root(context, value) is not None:

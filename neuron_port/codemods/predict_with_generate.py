@@ -1,8 +1,8 @@
 """Evaluation that generates: ``Seq2SeqTrainer`` calls ``generate`` with what is set on the model.
 
-    args = Seq2SeqTrainingArguments("out", predict_with_generate=True)
-                                                                         model.generation_config.cache_implementation = "static"
-    trainer = Seq2SeqTrainer(model=model, args=args)              ->     trainer = Seq2SeqTrainer(model=model, args=args)
+args = Seq2SeqTrainingArguments("out", predict_with_generate=True)
+                                                                     model.generation_config.cache_implementation = "static"
+trainer = Seq2SeqTrainer(model=model, args=args)              ->     trainer = Seq2SeqTrainer(model=model, args=args)
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Called, value_of
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.decoding import Decoding, calls_of_result, of_call, of_pipeline, task_of, uses
+from neuron_port.codemods.decoding import Decoding, calls_of_result, of_call, of_pipeline, prompt_call, task_of, uses
+from neuron_port.codemods.prompt_shape import MULTIPLE
 from neuron_port.edits.operations import InsertArgument, InsertStatement, Operation
 from neuron_port.findings import Severity
 from neuron_port.semantics.module import ancestors, is_chain, scope_at, statement
@@ -264,47 +265,43 @@ def _longest(site: Site, use: Decoding) -> str | None:
 
 def _prompt(site: Site, use: Decoding) -> str | None:
     """Source for the length that a tokenizer cuts or pads the prompt to."""
-    call = prompt_call(site, use)
+    call = prompt_call(site.context, use)
     if call is None:
         return None
     target = Called(call, spreads=spreads_of(site.module, call))
     given = of_call(site.context, target)
-    fixed = given.value("padding")
-    is_fixed = isinstance(fixed, ast.Constant) and fixed.value == "max_length"
     if not given.has("truncation"):
         return None  # a longer prompt would pass
-    if not is_fixed and given.has("pad_to_multiple_of"):
+    longest = given.value("max_length")
+    text = _number(site, longest, site.node)
+    if text is None:
         return None
-    return _number(site, given.value("max_length"), site.node)
-
-
-def prompt_call(site: Site, use: Decoding) -> ast.Call | None:
-    """The call of a tokenizer that makes the prompt of a use of ``generate``."""
-    call = use.target.call
-    inputs = [*call.args[use.target.shift :], *(item.value for item in call.keywords if item.arg is None)]
-    for name in ("input_ids", "inputs"):
-        value = use.value(name)
-        if value is not None:
-            inputs.append(value)
-    for value in inputs:
-        origin = site.context.pretrained.origin(value)
-        if origin.kind == "encoding" and origin.call is not None:
-            return origin.call
-    return None
+    padding = given.value("padding")
+    if padding is None or (isinstance(padding, ast.Constant) and padding.value == "max_length"):
+        return text
+    # Padded to a multiple beyond that; prompt_shape writes the multiple where there is none.
+    multiple = _literal(site, given.value("pad_to_multiple_of")) if given.has("pad_to_multiple_of") else MULTIPLE
+    length = _literal(site, longest)
+    if multiple is None or length is None:
+        return None
+    return text if length % multiple == 0 else str(-(-length // multiple) * multiple)
 
 
 def _number(site: Site, value: ast.expr | None, place: ast.AST) -> str | None:
     """Source for a literal number, or for a name that holds one here and at ``place``."""
-    if isinstance(value, ast.Constant) and type(value.value) is int:
-        return str(value.value)
+    number = _literal(site, value)
+    if number is None or isinstance(value, ast.Constant):
+        return None if number is None else str(number)
+    found = scope_at(place).lookup(value.id)
+    return value.id if found is not None and found[1] == site.module.bindings(value) else None
+
+
+def _literal(site: Site, value: ast.expr | None) -> int | None:
+    """A literal number, as it is or in a variable that is bound once."""
     if isinstance(value, ast.Name) and hasattr(value, "scope"):
         bindings = site.module.bindings(value)
-        found = scope_at(place).lookup(value.id)
-        one = bindings[0] if len(bindings) == 1 else None
-        if one is not None and found is not None and found[1] == bindings and one.kind is BindingKind.ASSIGN:
-            if isinstance(one.value, ast.Constant) and type(one.value.value) is int:
-                return value.id
-    return None
+        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind is BindingKind.ASSIGN else None
+    return value.value if isinstance(value, ast.Constant) and type(value.value) is int else None
 
 
 def _is_false(value: ast.expr | None) -> bool:

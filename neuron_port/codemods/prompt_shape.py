@@ -1,0 +1,54 @@
+"""The shapes of prompts that are generated from: a multiple bounds how many there are.
+
+inputs = tokenizer(prompts, padding=True, return_tensors="pt")  ->  inputs = tokenizer(prompts, padding=True, return_tensors="pt", pad_to_multiple_of=128)
+model.generate(**inputs)                                            model.generate(**inputs)
+inputs = tokenizer(prompt, return_tensors="pt")                     reported
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from neuron_port.codemods.argument_table import Called
+from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.decoding import Decoding, of_call, prompt_call, uses
+from neuron_port.edits.operations import InsertArgument
+from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.receivers import Grade
+from neuron_port.semantics.spreads import spreads_of
+
+# What the libraries pad to on Neuron themselves.
+MULTIPLE = 128
+
+
+def inspect(site: Site) -> Iterator[Report]:
+    """Report the call of a tokenizer that makes a prompt of any length."""
+    for use in uses(site):
+        call = prompt_call(site.context, use) if use.model is not None and use.model.grade >= Grade.USAGE else None
+        if call is None or f"prompt:{id(call)}" in site.context.memo:
+            continue
+        site.context.memo.add(f"prompt:{id(call)}")
+        given = of_call(site.context, Called(call, spreads=spreads_of(site.module, call)))
+        if given.hidden is not None or given.has("pad_to_multiple_of", "tokenizer_kwargs"):
+            continue
+        padding = given.value("padding")
+        if padding is None or is_false(padding):
+            yield site.report(
+                site.rule.options["alone"], node=call, severity=Severity.INFO, applicability=Applicability.MANUAL
+            )
+        elif isinstance(padding, ast.Constant) and padding.value in (True, "longest"):
+            yield site.report(site.rule.options["padded"], node=call, operations=[_insertion(call, use)])
+
+
+def _insertion(call: ast.Call, use: Decoding) -> InsertArgument:
+    chunk = use.value("prefill_chunk_size")
+    multiple = chunk.value if isinstance(chunk, ast.Constant) and isinstance(chunk.value, int) else MULTIPLE
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "apply_chat_template":
+        return InsertArgument(call, f'{{{{"pad_to_multiple_of": {multiple}}}}}', "tokenizer_kwargs")
+    return InsertArgument(call, str(multiple), "pad_to_multiple_of")
+
+
+def is_false(value: ast.expr) -> bool:
+    """Whether a value is the literal ``False``."""
+    return isinstance(value, ast.Constant) and value.value is False
