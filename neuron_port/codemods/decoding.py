@@ -176,6 +176,13 @@ def _last(node: ast.expr) -> str:
 # -- options without a model in front -------------------------------------------------------------------------------------
 
 
+def uses_of_transformers(site: Site) -> Iterator[Decoding]:
+    """The same without the models of optimum-neuron, whose port gives them a cache and prompts of its own."""
+    for use in uses(site):
+        if use.model is None or not use.model.name.startswith("optimum."):
+            yield use
+
+
 def uses(site: Site) -> Iterator[Decoding]:
     """What the site's name is given: ``model.generate``, ``GenerationConfig(...)``, or a pipeline and each call of it."""
     if site.form == "value":

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Called, value_of
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.decoding import of_call, prompt_call, uses
+from neuron_port.codemods.decoding import of_call, prompt_call, uses_of_transformers
 from neuron_port.codemods.prompt_shape import is_false
 from neuron_port.edits.operations import InsertArgument, SetString
 from neuron_port.semantics.pretrained_names import Decodes
@@ -23,7 +23,7 @@ from neuron_port.semantics.spreads import spreads_of
 
 def inspect(site: Site) -> Iterator[Report]:
     """Report what pads the prompts of a decoder on the right, or leaves the side to the tokenizer."""
-    for use in uses(site):
+    for use in uses_of_transformers(site):
         if use.model is None or use.model.decodes is not Decodes.DECODER:
             continue
         sides = list(_sides(site))

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.decoding import inputs_of, uses
+from neuron_port.codemods.decoding import inputs_of, uses_of_transformers
 from neuron_port.edits.operations import Operation, RemoveStatement, Replace
 from neuron_port.semantics.pretrained_names import Decodes
 from neuron_port.semantics.receivers import Grade
@@ -27,7 +27,7 @@ _MAX_DEPTH = 4
 
 def inspect(site: Site) -> Iterator[Report]:
     """Report the moves of a prompt that only ``generate`` takes."""
-    for use in uses(site):
+    for use in uses_of_transformers(site):
         if use.model is None or use.model.decodes is not Decodes.DECODER or use.model.grade < Grade.FLOW:
             continue
         for value in inputs_of(use):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Called
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.decoding import Decoding, of_call, prompt_call, uses
+from neuron_port.codemods.decoding import Decoding, of_call, prompt_call, uses_of_transformers
 from neuron_port.edits.operations import InsertArgument
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.receivers import Grade
@@ -24,7 +24,7 @@ MULTIPLE = 128
 
 def inspect(site: Site) -> Iterator[Report]:
     """Report the call of a tokenizer that makes a prompt of any length."""
-    for use in uses(site):
+    for use in uses_of_transformers(site):
         call = prompt_call(site.context, use) if use.model is not None and use.model.grade >= Grade.USAGE else None
         if call is None or f"prompt:{id(call)}" in site.context.memo:
             continue

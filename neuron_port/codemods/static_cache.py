@@ -19,7 +19,15 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Called, value_of
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.decoding import Decoding, calls_of_result, of_call, of_pipeline, prompt_call, task_of, uses
+from neuron_port.codemods.decoding import (
+    Decoding,
+    calls_of_result,
+    of_call,
+    of_pipeline,
+    prompt_call,
+    task_of,
+    uses_of_transformers,
+)
 from neuron_port.codemods.prompt_shape import MULTIPLE
 from neuron_port.edits.operations import InsertArgument, InsertStatement, Operation
 from neuron_port.findings import Severity
@@ -54,7 +62,7 @@ def inspect(site: Site) -> Iterator[Report]:
     if site.form == "value":
         yield from _generate(site)
     elif site.qualname.rpartition(".")[2] == "GenerationConfig":
-        for use in uses(site):
+        for use in uses_of_transformers(site):
             if not _decided(site, use):
                 yield _report(site, use, site.rule.options["config"])
     else:
@@ -62,7 +70,7 @@ def inspect(site: Site) -> Iterator[Report]:
 
 
 def _generate(site: Site) -> Iterator[Report]:
-    for use in uses(site):
+    for use in uses_of_transformers(site):
         if _decided(site, use) or configured(site, site.node.value) or _has_config(site, use):
             continue
         if use.model.grade < Grade.USAGE:

@@ -55,10 +55,15 @@ def test_cache(load: str, generate: str, written: str) -> None:
             ", max_new_tokens=32",
             ', max_length=64, truncation=True, padding="max_length"',
         ),
-        (", sequence_length=512", ", padding=True", ", max_length=128", ", padding=True"),
-        (", sequence_length=512", ", padding=True", ", max_new_tokens=length", ", padding=True"),
-        (", sequence_length=32", ", padding=True", ", max_new_tokens=32", ", padding=True"),
-        ("", ", padding=True", ", max_new_tokens=32", ", padding=True"),
+        (", sequence_length=512", ", padding=True", ", max_length=128", ", padding=True, pad_to_multiple_of=128"),
+        (
+            ", sequence_length=512",
+            ", padding=True",
+            ", max_new_tokens=length",
+            ", padding=True, pad_to_multiple_of=128",
+        ),
+        (", sequence_length=32", ", padding=True", ", max_new_tokens=32", ", padding=True, pad_to_multiple_of=128"),
+        ("", ", padding=True", ", max_new_tokens=32", ", padding=True, pad_to_multiple_of=128"),
     ],
 )
 def test_prompts_get_what_the_new_tokens_leave(load: str, tokenize: str, generate: str, written: str) -> None:
