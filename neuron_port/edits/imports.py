@@ -21,11 +21,15 @@ _FROM = re.compile(r"from\b.*\bimport\b", re.DOTALL)
 
 @dataclass
 class ImportChanges:
-    """What happens to one import statement; aliases are known by their identity."""
+    """What happens to one import statement; aliases are known by their identity.
+
+    ``added`` holds new names of its module, ``joined`` new names beside those that leave it for another module.
+    """
 
     removed: set[int] = field(default_factory=set)
     retargeted: dict[int, str] = field(default_factory=dict)
     added: list[str] = field(default_factory=list)
+    joined: dict[str, list[str]] = field(default_factory=dict)
 
 
 def module_of(statement: ast.ImportFrom) -> str:
@@ -40,6 +44,8 @@ def moved(statement: ast.ImportFrom, changes: ImportChanges) -> dict[str, list[s
         module, name = target(statement, alias, changes)
         if name is not None and module != module_of(statement):
             names.setdefault(module, []).append(name)
+    for module, added in changes.joined.items():
+        names[module] = sorted({*names[module], *added})
     return dict(sorted(names.items()))
 
 
@@ -58,8 +64,9 @@ def rewritten(statement: Import, changes: ImportChanges, code: str, newline: str
     kept = [name if module == module_of(statement) else None for module, name in names]
     if not any(kept) and not changes.added:
         if len(new) == 1 and "" not in new and statement.names[0].name != "*":
-            code = _FROM.sub(f"from {next(iter(new))} import", code, count=1)
-            return Outcome(_relisted(code, [name for _, name in names], [], newline))
+            module = next(iter(new))
+            code = _FROM.sub(f"from {module} import", code, count=1)
+            return Outcome(_relisted(code, [name for _, name in names], changes.joined.get(module, []), newline))
         texts = _statements(new)
         return Outcome(texts[0], after=texts[1:]) if texts else Outcome(None)
     before = {module: names for module, names in new.items() if module < module_of(statement)}

@@ -12,7 +12,7 @@ from neuron_port.edits.blocks import block_indent, unit
 from neuron_port.edits.decorators import without_decorator
 from neuron_port.edits.errors import WriteError
 from neuron_port.edits.expressions import ExpressionOperation, Expressions, anchor
-from neuron_port.edits.imports import ImportChanges
+from neuron_port.edits.imports import ImportChanges, moved
 from neuron_port.edits.operations import (
     GuardStatement,
     InsertComment,
@@ -209,7 +209,7 @@ class Plan:
         """Let a name join a leading import of its module, where there is one that has room for it."""
         present = requirements.leading_import_of(wanted.module, self._places.tree) if wanted.name else None
         if present is None or self._gone(present):
-            return False
+            return wanted.name is not None and self._joins_moved(wanted)
         change = self._changes.get(id(present))
         if change is not None and (change.template or change.guard is not None):
             return False
@@ -226,6 +226,17 @@ class Plan:
         change.imports = change.imports or ImportChanges()
         change.imports.added.append(wanted.name)
         return True
+
+    def _joins_moved(self, wanted: RequireImport) -> bool:
+        """Let a name join a leading import that comes from its module once its own names have moved there."""
+        for statement in requirements.leading_imports(self._places.tree):
+            change = self._changes.get(id(statement))
+            if change is None or change.imports is None or change.template or change.guard is not None:
+                continue
+            if isinstance(statement, ast.ImportFrom) and wanted.module in moved(statement, change.imports):
+                change.imports.joined.setdefault(wanted.module, []).append(wanted.name)
+                return True
+        return False
 
     def _late_torch(self, texts: list[str]) -> ast.stmt | None:
         """Return the import of torch that settings such as ``load_dotenv()`` are put in front of, where there is one.

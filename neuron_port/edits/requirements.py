@@ -32,14 +32,18 @@ def statements(requirements: Iterable[RequireImport]) -> list[str]:
 
 def leading_import_of(module: str, tree: ast.Module) -> ast.ImportFrom | None:
     """Return the last ``from module import ...`` among the leading imports at module level."""
-    last = last_leading_import(tree)
-    leading = tree.body[: tree.body.index(last) + 1] if last is not None else []
     found = [
         each
-        for each in leading
+        for each in leading_imports(tree)
         if isinstance(each, ast.ImportFrom) and each.level == 0 and each.module == module and each.names[0].name != "*"
     ]
     return found[-1] if found else None
+
+
+def leading_imports(tree: ast.Module) -> list[ast.stmt]:
+    """Return the statements at module level up to the last leading import."""
+    last = last_leading_import(tree)
+    return tree.body[: tree.body.index(last) + 1] if last is not None else []
 
 
 def last_leading_import(tree: ast.Module) -> ast.stmt | None:

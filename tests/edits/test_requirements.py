@@ -187,3 +187,12 @@ def test_name_joins_an_import_that_loses_another(write):
         return [RemoveImport(*names(code)[0]), RequireImport("a", "b")]
 
     assert write("from a import c\n", make) == "from a import b\n"
+
+
+def test_name_joins_an_import_that_moves_to_its_module(write):
+    def make(code):
+        statement, alias = names(code)[0]
+        return [RetargetImport(statement, alias, "a.c"), RequireImport("a", "b")]
+
+    assert write("from x import c\n\ny\n", make) == "from a import c, b\n\ny\n"
+    assert write("from x import c, d\n\ny\n", make) == "from a import b, c\nfrom x import d\n\ny\n"
