@@ -21,9 +21,11 @@ from neuron_port.semantics.pretrained_names import is_model
 from neuron_port.semantics.training_settings import holds_arguments
 
 _WITHOUT = (
-    "the size is a field of optimum-neuron's arguments or not in sight, so that nothing shards the model now: where it needs "
-    "tensor parallelism, pass distributed_config=DistributedConfig(tp_size=..., fsdp_size=...) to from_pretrained"
+    "{reason}, so that nothing shards the model now: where it needs tensor parallelism, pass "
+    "distributed_config=DistributedConfig(tp_size=..., fsdp_size=...) to from_pretrained"
 )
+_FIELD = "the size is a field of optimum-neuron's arguments, or not in sight"
+_ELSEWHERE = "the model is loaded where this file cannot see it"
 _PIPELINE = (
     "pipeline parallel training has no counterpart in the plain Trainer: use tp_size and fsdp_size of DistributedConfig"
 )
@@ -48,7 +50,8 @@ def inspect(site: Site) -> Iterator[Report]:
         if written and report.fixable:
             report.operations += tuple(written)
         elif size.parallel:
-            report.message = f"{report.message}; {_WITHOUT}"
+            reason = _FIELD if size.value is None else _ELSEWHERE
+            report.message = f"{report.message}; {_WITHOUT.format(reason=reason)}"
         for argument in target.named:
             claim(site, value_of(argument))
         yield report

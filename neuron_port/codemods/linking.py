@@ -237,12 +237,40 @@ def _link_import(context: Context, report: Report, binding: Binding, reports: li
             other.operations = other.operations or report.operations
     else:
         report.operations = (RemoveImport(binding.statement, binding.node),)
-        _import_in_place(report, binding, reports)
+        if not _name_in_place(report, binding, users):
+            _import_in_place(report, binding, reports)
 
 
 def _defines(report: Report, name: str) -> bool:
     """Whether a definition that the report needs takes the place of what is imported under its name."""
     return any(isinstance(each, RequireDefinition) and each.name == name for each in report.operations)
+
+
+def _name_in_place(report: Report, binding: Binding, users: list[Report]) -> bool:
+    """An import inside a function whose name becomes another one is replaced where it stands, not at the top."""
+    if not isinstance(binding.scope.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    wanted = {
+        operation
+        for other in users
+        for operation in other.operations
+        if isinstance(operation, RequireImport) and operation.name is not None and _renames_to(other, operation.name)
+    }
+    if len(wanted) != 1:
+        return False
+    (needed,) = wanted
+    to = f"{needed.module}.{needed.name}"
+    report.operations = (RetargetImport(binding.statement, binding.node, to, bare=True),)
+    for other in users:
+        other.operations = tuple(operation for operation in other.operations if operation != needed)
+    return True
+
+
+def _renames_to(report: Report, name: str) -> bool:
+    """Whether the place that reads an imported name reads ``name`` after the fix."""
+    return any(
+        isinstance(each, Rename) and each.node is report.origin and each.to == name for each in report.operations
+    )
 
 
 def _import_in_place(report: Report, binding: Binding, reports: list[Report]) -> None:

@@ -1,7 +1,7 @@
 """The question of optimum-neuron whether the program runs under neuron_parallel_compile: natively it never does.
 
-    if is_precompilation(): args.max_steps = 5         ->  (removed)
-    if not is_precompilation(): trainer.save_model()   ->  trainer.save_model()
+if is_precompilation(): args.max_steps = 5         ->  (removed)
+if not is_precompilation(): trainer.save_model()   ->  trainer.save_model()
 """
 
 from __future__ import annotations

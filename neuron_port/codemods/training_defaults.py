@@ -33,6 +33,10 @@ _PARSED = (
     "and those that Transformers 5 removed are refused natively, so take them out of the launch command"
 )
 _DEFAULTS = "; options that are not given get other defaults, unless the parser is told the old ones: {values}"
+_HANDED_ON = (
+    "the class is handed on, so that the call is not in sight: options that only optimum-neuron has are a TypeError there, and "
+    "some defaults of the plain class differ: where nothing else does, write {values}"
+)
 _PARSERS = ("HfArgumentParser", "NeuronHfArgumentParser", "TrainiumHfArgumentParser", "TrlParser")
 
 
@@ -45,6 +49,9 @@ def inspect(site: Site) -> Iterator[Report]:
     parser = _parser(site)
     if parser is not None:
         yield _parsed(site, parser)
+    elif _is_handed_on(site):
+        values = ", ".join(f"{keyword}={value}" for keyword, value in defaults(site).items())
+        yield site.report(_HANDED_ON.format(values=values), applicability=Applicability.MANUAL)
 
 
 def defaults(site: Site) -> dict[str, str]:
@@ -88,6 +95,16 @@ def _parser(site: Site) -> ast.Call | None:
         return None
     qualname = site.module.qualname(around.func) or ""
     return around if qualname.rpartition(".")[2] in _PARSERS else None
+
+
+def _is_handed_on(site: Site) -> bool:
+    """``build(NeuronSFTConfig, options)``; a test of types only asks."""
+    around = site.node.parent
+    if isinstance(around, ast.keyword):
+        around = around.parent
+    if not isinstance(around, ast.Call) or around.func is site.node:
+        return False
+    return getattr(around.func, "id", "") not in ("isinstance", "issubclass", "type", "print", "partial")
 
 
 def _parsed(site: Site, parser: ast.Call) -> Report:

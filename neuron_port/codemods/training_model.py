@@ -28,7 +28,7 @@ from neuron_port.codemods.argument_table import (
 )
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.name_table import inspect as by_table
-from neuron_port.codemods.training_sizes import distributed_config, escaped, size_at
+from neuron_port.codemods.training_sizes import adapters, distributed_config, escaped, size_at
 from neuron_port.edits.operations import DropArgument, DropItem, InsertArgument, Operation, RemoveStatement
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.module import statement
@@ -83,7 +83,7 @@ def _without(site: Site, target: Called, argument: Argument, loads: bool) -> Rep
         message = f"{_GONE}; {_MADE}" if size.parallel else _GONE
     elif size.value is not None:
         written = distributed_config(site, size, target.call)
-        message = f"{_GONE}; {_MOVED if written is not None else _UNSEEN}"
+        message = f"{_GONE}; {_MOVED if written is not None else _UNSEEN}{adapters(site)}"
         if written is not None:
             operations += [
                 InsertArgument(target.call, escaped(written.text), "distributed_config"),

@@ -20,6 +20,7 @@ from neuron_port.codemods.training_sizes import (
     CONFIGS,
     KEYWORD,
     Size,
+    adapters,
     distributed_config,
     escaped,
     is_one,
@@ -136,6 +137,6 @@ def _loaded(site: Site, target: Called) -> Iterator[Report]:
     written = distributed_config(site, size, target.call) if size.value is not None else None
     if written is not None:
         yield site.report(
-            _LOADED,
+            f"{_LOADED}{adapters(site)}",
             operations=[InsertArgument(target.call, escaped(written.text), "distributed_config"), *written.operations],
         )

@@ -28,6 +28,9 @@ from neuron_port.semantics.training_settings import (
     reads_alike,
 )
 
+_ADAPTERS = (
+    "; LoRA over fsdp_size > 1 is marked as unfinished in Transformers, so try it, or let tp_size take all processes"
+)
 KEYWORD = "tensor_parallel_size"
 CONFIGS = ("TrainingNeuronConfig", "ModelParallelismPlugin")
 _FIELDS = (KEYWORD, "pipeline_parallel_size", "trn_config", "mp_plugin")
@@ -97,15 +100,19 @@ def distributed_config(site: Site, size: Size, place: ast.AST) -> Spelling | Non
     environ = site.spell("os.environ", place)
     if config is None or environ is None or size.value is None:
         return None
+    plain = isinstance(size.value, (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Call))
     text = ast.unparse(size.value)
-    if not isinstance(size.value, (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
-        text = f"({text})"
+    divisor = text if plain else f"({text})"
     # One process without torchrun has no WORLD_SIZE, and needs none where the size may be 1.
     world = f'{environ.text}["WORLD_SIZE"]' if size.literal is not None else f'{environ.text}.get("WORLD_SIZE", 1)'
-    code = (
-        f"{config.text}(tp_size={text.strip('()') if text.startswith('(') else text}, fsdp_size=int({world}) // {text})"
-    )
+    code = f"{config.text}(tp_size={text}, fsdp_size=int({world}) // {divisor})"
     return Spelling(code, (*config.operations, *environ.operations))
+
+
+def adapters(site: Site) -> str:
+    """What to know about sharded models in a file that trains adapters."""
+    uses_peft = any((binding.qualname or "").startswith("peft.") for binding in site.module.found.imports)
+    return _ADAPTERS if uses_peft else ""
 
 
 def escaped(text: str) -> str:

@@ -23,13 +23,15 @@ _FROM = re.compile(r"from\b.*\bimport\b", re.DOTALL)
 class ImportChanges:
     """What happens to one import statement; aliases are known by their identity.
 
-    ``added`` holds new names of its module, ``joined`` new names beside those that leave it for another module.
+    ``added`` holds new names of its module, ``joined`` new names beside those that leave it for another module, ``bare``
+    the aliases whose local name changes as well.
     """
 
     removed: set[int] = field(default_factory=set)
     retargeted: dict[int, str] = field(default_factory=dict)
     added: list[str] = field(default_factory=list)
     joined: dict[str, list[str]] = field(default_factory=dict)
+    bare: set[int] = field(default_factory=set)
 
 
 def module_of(statement: ast.ImportFrom) -> str:
@@ -83,7 +85,7 @@ def target(statement: ast.ImportFrom, alias: ast.alias, changes: ImportChanges) 
     if to is None:
         return module_of(statement), _renamed(alias.name, alias)
     module, _, name = to.rpartition(".")
-    return module, _renamed(name, alias)
+    return module, name if id(alias) in changes.bare else _renamed(name, alias)
 
 
 def _renamed(name: str, alias: ast.alias) -> str:

@@ -204,12 +204,13 @@ class RetargetImport:
     """Let an imported name come from elsewhere: ``to`` is the new qualified name; the local name stays as it is.
 
     ``from torch.cuda.amp import autocast`` + ``to="torch.amp.autocast"`` -> ``from torch.amp import autocast``;
-    where the last part differs an ``as`` keeps the local name.
+    where the last part differs an ``as`` keeps the local name, unless it is to be ``bare``: then the reads are renamed.
     """
 
     statement: ast.Import | ast.ImportFrom
     alias: ast.alias
     to: str
+    bare: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -137,8 +137,10 @@ class Plan:
                 head = f"{keyword} {condition}"
                 _refuse(change.guard not in (None, head), "a statement comes under two conditions")
                 change.guard = head
-            case RetargetImport(alias=alias, to=to):
+            case RetargetImport(alias=alias, to=to, bare=bare):
                 change.imports = change.imports or ImportChanges()
+                if bare:
+                    change.imports.bare.add(id(alias))
                 _refuse(change.imports.retargeted.get(id(alias), to) != to, "a name comes from two modules")
                 change.imports.retargeted[id(alias)] = to
             case RemoveImport(alias=alias):
