@@ -128,14 +128,40 @@ class Load:
         for other in loads(self.context):
             if other.call is self.call or not other.is_exported:
                 continue
-            if any(call.args[:1] and same_value(self.context, call.args[0], path) for call in other.saves):
+            if any(same_value(self.context, place, path) for place in other.places):
                 return other
         return None
 
     @cached_property
     def saves(self) -> list[ast.Call]:
-        """The calls that write the compiled model to a folder."""
-        return list(self.methods("save_pretrained"))
+        """The calls that write the compiled model to a folder, or to the Hub."""
+        return [*self.methods("save_pretrained"), *self.methods("push_to_hub")]
+
+    @property
+    def places(self) -> list[ast.expr]:
+        """The folders and repositories that the compiled model is written to."""
+        words = ("save_directory", "repository_id", "repo_id")
+        named = [word.value for call in self.saves for word in call.keywords if word.arg in words]
+        return [*named, *(place for call in self.saves for place in call.args[:2])]
+
+    @cached_property
+    def is_only_saved(self) -> bool:
+        """Whether the model is compiled and written somewhere, and that is all that happens to it."""
+        place = statement(self.call)
+        if not self.is_exported or not self.saves or not isinstance(place, (ast.Assign, ast.Expr)):
+            return False
+        kept = isinstance(place, ast.Assign) and len(place.targets) == 1 and isinstance(place.targets[0], ast.Name)
+        if isinstance(place, ast.Assign) and not (kept and place.value is self.call):
+            return False
+        wanted = {id(call) for call in self.saves}
+        for holder in self.holders:
+            parent = holder.parent
+            used = parent.parent if isinstance(parent, ast.Attribute) else parent
+            if holder is self.call and isinstance(place, ast.Assign):
+                continue
+            if not (id(used) in wanted and isinstance(used.parent, ast.Expr)):
+                return False
+        return True
 
     def methods(self, name: str) -> Iterator[ast.Call]:
         """The calls of one method of the model."""

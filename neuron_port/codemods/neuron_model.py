@@ -36,6 +36,10 @@ _COMPILED = (
     "checkpoint, which neuron_config.json beside the model names as checkpoint_id"
 )
 _LOADED = "{old} wraps a model that is compiled ahead of time; {new} loads the checkpoint itself"
+_ONLY_SAVED = (
+    "this compiles a model and saves it, which has no counterpart: what loads the compiled model takes the original checkpoint, and "
+    "compiles when it runs"
+)
 _CONFIGURATION = "get_neuron_config says what to compile a model for, and nothing is compiled ahead of time; its options are carried over to {new}"
 
 
@@ -71,6 +75,7 @@ def _named(site: Site) -> Report:
 def _loaded(site: Site, load: Load) -> Iterator[Report]:
     context = site.context
     if not load.is_known:
+        context.claimed.update(id(call) for call in load.methods("generate"))
         yield site.report(_words(site, _COMPILED), applicability=Applicability.MANUAL, code="NP313")
         return
     source = load.original or load
@@ -81,6 +86,9 @@ def _loaded(site: Site, load: Load) -> Iterator[Report]:
         if renamed is None:
             raise Unportable("its name means something else here")
         dtype = options.dtype
+        if load.is_only_saved:
+            yield from _only_saved(site, load, options)
+            return
         if again:
             operations: list[Operation] = [RemoveStatement(statement(load.call))]
         else:
@@ -115,6 +123,21 @@ def _loaded(site: Site, load: Load) -> Iterator[Report]:
     yield from sides(site, load, source)
     yield from artefacts(site, load)
     yield from members(site, load)
+
+
+def _only_saved(site: Site, load: Load, options: Options) -> Iterator[Report]:
+    """A model that is compiled, written to a folder and never run: nothing of it remains."""
+    place = statement(load.call)
+    yield site.report(
+        _ONLY_SAVED,
+        code="NP313",
+        operations=[RemoveStatement(place), *options.undefined()],
+        use=(site.binding, None) if site.binding is not None else None,
+        follows=_made_by(load),
+    )
+    for report in artefacts(site, load):
+        if statement(report.node) is not place:
+            yield report
 
 
 def _loader(site: Site, load: Load) -> Iterator[Operation]:

@@ -45,6 +45,8 @@ _TYPES = ("auto_cast_type", "auto_cast", "torch_dtype")
 # Kinds whose exporter casts unless it is told not to.
 _CASTS = ("seq2seq", "speech")
 _DECODERS = ("decoder", "vision-text")
+# A type that the running program chooses by a word.
+_CHOSEN = "torch.dtype"
 
 
 class Unportable(Exception):
@@ -71,6 +73,7 @@ class Options:
         self.source = source
         self.done = Ported()
         self.gone: list[Argument] = []
+        self.choice: ast.expr | None = None
 
     def port(self) -> Ported:
         """Port all of them.
@@ -81,6 +84,9 @@ class Options:
         load = self.load
         if load.target.hidden and not load.target.spreads:
             raise Unportable("a starred argument hides what is passed")
+        said = load.config_argument
+        if said is not None and load.config is None and not _is_none(value_of(said)):
+            raise Unportable("it is not in sight what the neuron_config says")
         self._listed()
         self._positional()
         self._dtype()
@@ -159,7 +165,9 @@ class Options:
                 self._drop(argument, message)
         if said is None or self.load.target.argument("dtype") is not None:
             return
-        if isinstance(said, str):
+        if said == _CHOSEN:
+            self._chosen()
+        elif isinstance(said, str):
             self._insert("dtype", said)
         else:
             self._insert("dtype", "{value}", {"value": said.value})
@@ -203,9 +211,22 @@ class Options:
             return said
         if keyword_of(said.argument) == "torch_dtype":
             return said
-        raise Unportable(
-            f"the value of {keyword_of(said.argument)} is not in sight, and words such as bf16 are none of torch's"
+        self.choice = said.value
+        return _CHOSEN
+
+    def _chosen(self) -> None:
+        """A word that only the running program knows picks the type out of a table."""
+        torch = self.site.spell("torch", self.load.call)
+        if torch is None:
+            raise Unportable("the name torch means something else here")
+        types = ", ".join(
+            f'"{word}": {torch.text}.{name}'
+            for word, name in (("fp32", "float32"), ("bf16", "bfloat16"), ("fp16", "float16"))
         )
+        self.done.operations += [
+            InsertArgument(self.load.call, f"{{{{{types}}}}}[{{word}}]", "dtype", holes={"word": self.choice}),
+            *torch.operations,
+        ]
 
     # -- cores --------------------------------------------------------------------------------------------------------
 
@@ -314,6 +335,12 @@ class Options:
                 continue
             self.done.operations.append(DropArgument(self.load.call, star))
             self.done.operations += self._undefined(star.value, spread)
+
+    def undefined(self) -> Iterator[Operation]:
+        """The statements that make dictionaries which nothing but the load reads."""
+        stars = [word for word in self.load.call.keywords if word.arg is None]
+        for star, spread in zip(stars, self.load.target.spreads):
+            yield from self._undefined(star.value, spread)
 
     def _undefined(self, value: ast.expr, spread: Spread) -> Iterator[Operation]:
         """The statement that makes a dictionary goes when only calls of this kind read it."""
