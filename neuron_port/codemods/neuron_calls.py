@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.neuron_load import Load
 from neuron_port.codemods.traced_calls import grad_mode
-from neuron_port.edits.operations import GuardStatement, Operation, Replace
+from neuron_port.edits.operations import DropArgument, GuardStatement, Operation, Replace
 from neuron_port.findings import Applicability
 from neuron_port.semantics.flow import Flow
 from neuron_port.semantics.module import enclosing_function, statement
@@ -23,6 +23,8 @@ _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.A
 _PLAIN = frozenset(
     {"return_dict", "output_attentions", "output_hidden_states", "use_cache", "interpolate_pos_encoding"}
 )
+# What only the old inference backend takes.
+_PRIVATE = frozenset({"seq_ids", "sampling_params", "start_ids", "cache_ids"})
 # The tensors of what a model returns.
 _FIELDS = frozenset(
     "logits last_hidden_state pooler_output start_logits end_logits pred_boxes embeddings text_embeds image_embeds "
@@ -134,7 +136,9 @@ def _moved(site: Site, load: Load, call: ast.Call, dtype: str | None) -> Iterato
         elif _is_tensor(value):
             yield Replace(value, f"{{x}}.to({device}{typed})", {"x": value, **model})
     for word in call.keywords:
-        if word.arg is None:
+        if word.arg in _PRIVATE:
+            yield DropArgument(call, word)
+        elif word.arg is None:
             yield Replace(word.value, moved_encoding(site, word.value, device, typed), {"x": word.value, **model})
         elif word.arg not in _PLAIN and _is_tensor(word.value):
             cast = typed if word.arg in ("pixel_values", "input_values", "input_features") else ""

@@ -20,6 +20,10 @@ _SAVE = (
     "save_pretrained wrote a compiled model; the Transformers model would write a copy of its weights, and what loads this folder "
     "takes the original checkpoint now"
 )
+_KEPT = (
+    "save_pretrained wrote a compiled model; the Transformers model writes ordinary weights, which what this folder is passed to "
+    "has to load as such"
+)
 _PUSH = "push_to_hub uploaded a compiled model; there is nothing compiled to share now, and the weights are where they came from"
 
 
@@ -27,6 +31,11 @@ def artefacts(site: Site, load: Load) -> Iterator[Report]:
     """One report for each place that writes the compiled model somewhere."""
     for method, message in (("save_pretrained", _SAVE), ("push_to_hub", _PUSH)):
         for call in load.methods(method):
+            if method == "save_pretrained" and load.keeps_folder:
+                yield site.report(
+                    _KEPT, node=call, code=ARTEFACT, severity=Severity.INFO, applicability=Applicability.MANUAL
+                )
+                continue
             yield _removed(site, load, call, message, ARTEFACT)
 
 

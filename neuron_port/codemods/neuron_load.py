@@ -31,6 +31,11 @@ _EXPORTS = ("export", "from_transformers")
 _SAME = ("eval", "to", "train", "requires_grad_", "half", "float", "bfloat16")
 # Names of folders and repositories that hold compiled models.
 _COMPILED = re.compile(r"(?i)neuron|inf[12](?![a-z0-9])|trn[12](?![a-z0-9])|compiled|traced|_tp\d|^[./~]|^/|\\|^s3:")
+# Functions that a folder of models may be passed to without being looked into.
+_ABOUT_FOLDERS = frozenset(
+    "save_pretrained push_to_hub from_pretrained print exists isdir makedirs mkdir join rmtree Path basename abspath str "
+    "info debug warning create_repo".split()
+)
 _CONFIGS = ("NeuronConfig", "NxDNeuronConfig")
 
 
@@ -125,12 +130,16 @@ class Load:
         path = value_of(self.checkpoint) if self.checkpoint is not None else None
         if path is None or self.is_exported:
             return None
-        for other in loads(self.context):
-            if other.call is self.call or not other.is_exported:
-                continue
-            if any(same_value(self.context, place, path) for place in other.places):
-                return other
-        return None
+        found = [
+            other
+            for other in loads(self.context)
+            if other.call is not self.call
+            and other.is_exported
+            and other.checkpoint is not None
+            and any(same_value(self.context, place, path) for place in other.places)
+        ]
+        ids = {ast.dump(value_of(other.checkpoint)) for other in found}
+        return found[-1] if len(ids) == 1 else None
 
     @cached_property
     def saves(self) -> list[ast.Call]:
@@ -148,6 +157,8 @@ class Load:
     def is_only_saved(self) -> bool:
         """Whether the model is compiled and written somewhere, and that is all that happens to it."""
         place = statement(self.call)
+        if self.keeps_folder:
+            return False
         if not self.is_exported or not self.saves or not isinstance(place, (ast.Assign, ast.Expr)):
             return False
         kept = isinstance(place, ast.Assign) and len(place.targets) == 1 and isinstance(place.targets[0], ast.Name)
@@ -161,7 +172,49 @@ class Load:
                 continue
             if not (id(used) in wanted and isinstance(used.parent, ast.Expr)):
                 return False
-        return True
+        return not any(other.is_again and other.original.call is self.call for other in loads(self.context))
+
+    def _is_handed_on(self, folder: ast.expr) -> bool:
+        """Whether a folder is passed to other code, which may look for a model there."""
+        if not isinstance(folder, ast.Name) or not hasattr(folder, "scope"):
+            return False
+        for binding in self.context.module.bindings(folder)[:1]:
+            for read in self.context.module.references(binding):
+                around = read.parent.parent if isinstance(read.parent, ast.keyword) else read.parent
+                if isinstance(around, ast.Call) and around.func is not read:
+                    last = (self.context.module.qualname(around.func) or ast.unparse(around.func)).rpartition(".")[2]
+                    if last not in _ABOUT_FOLDERS:
+                        return True
+        return False
+
+    @property
+    def keeps_folder(self) -> bool:
+        """Whether the folder that the model is saved to is still wanted, with ordinary weights in it."""
+        if any(self._is_handed_on(folder) for folder in self.places):
+            return True
+        for other in loads(self.context):
+            path = value_of(other.checkpoint) if other.checkpoint is not None else None
+            if path is not None and not other.is_exported and other.original is None:
+                if any(same_value(self.context, place, path) for place in self.places):
+                    return True
+        return False
+
+    @cached_property
+    def is_again(self) -> bool:
+        """Whether a model is read back, behind its export, into the name that still holds it."""
+        if self.original is None:
+            return False
+        first, second = statement(self.original.call), statement(self.call)
+        if first not in block_of(second) or first.lineno > second.lineno:
+            return False
+        return (
+            isinstance(first, ast.Assign)
+            and isinstance(second, ast.Assign)
+            and first.value is self.original.call
+            and second.value is self.call
+            and len(first.targets) == len(second.targets) == 1
+            and ast.dump(first.targets[0]) == ast.dump(second.targets[0])
+        )
 
     def methods(self, name: str) -> Iterator[ast.Call]:
         """The calls of one method of the model."""
@@ -176,7 +229,10 @@ class Load:
         """Whether the name of the checkpoint can only be that of an ordinary one: ``bert-base-uncased``."""
         if self.checkpoint is None:
             return False
-        value = literal(self.context, value_of(self.checkpoint))
+        path = value_of(self.checkpoint)
+        if any(same_value(self.context, place, path) for other in loads(self.context) for place in other.places):
+            return False
+        value = literal(self.context, path)
         return isinstance(value, str) and bool(value) and not _COMPILED.search(value) and value.count("/") < 2
 
     @property
@@ -230,9 +286,3 @@ def _made(context: Context, value: ast.expr) -> ast.Call | None:
     return (
         value if named or (isinstance(value.func, ast.Attribute) and value.func.attr == "get_neuron_config") else None
     )
-
-
-def in_same_block(left: ast.AST, right: ast.AST) -> bool:
-    """Whether two nodes are in statements of one block, the first above the second."""
-    first, second = statement(left), statement(right)
-    return first in block_of(second) and first.lineno < second.lineno

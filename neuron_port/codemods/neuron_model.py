@@ -24,7 +24,7 @@ from neuron_port.codemods.neuron_base import as_type
 from neuron_port.codemods.neuron_calls import inputs, outputs
 from neuron_port.codemods.neuron_config import consumed
 from neuron_port.codemods.neuron_files import artefacts, members
-from neuron_port.codemods.neuron_load import Load, in_same_block, loads
+from neuron_port.codemods.neuron_load import Load, loads
 from neuron_port.codemods.neuron_options import Options, Unportable
 from neuron_port.codemods.neuron_text import caches, generates, lengths, sides
 from neuron_port.edits.operations import Operation, RemoveStatement, RenameAttribute, Replace, SetKeyword
@@ -75,12 +75,12 @@ def _named(site: Site) -> Report:
 def _loaded(site: Site, load: Load) -> Iterator[Report]:
     context = site.context
     if not load.is_known:
-        context.claimed.update(id(call) for call in load.methods("generate"))
+        context.claimed.update(id(call.func) for call in load.methods("generate"))
         yield site.report(_words(site, _COMPILED), applicability=Applicability.MANUAL, code="NP313")
         return
     source = load.original or load
     options = Options(site, load, source)
-    again = _is_loaded_again(load)
+    again = load.is_again
     try:
         renamed = site.rename(site.row.to)
         if renamed is None:
@@ -96,7 +96,7 @@ def _loaded(site: Site, load: Load) -> Iterator[Report]:
     except (Unportable, Unmappable) as reason:
         yield _manual(site, str(reason))
         yield from (report for report in options.done.reports if not report.operations)
-        context.claimed.update(id(call) for call in load.methods("generate"))
+        context.claimed.update(id(call.func) for call in load.methods("generate"))
         return
     if again:
         kept = ast.unparse(statement(source.call).targets[0])
@@ -154,22 +154,6 @@ def _loader(site: Site, load: Load) -> Iterator[Operation]:
         value = original.value if isinstance(original, ast.keyword) else node_of(original)
         old = argument.value if isinstance(argument, ast.keyword) else argument
         yield Replace(old, "{original}", {"original": value})
-
-
-def _is_loaded_again(load: Load) -> bool:
-    """Whether a model is read back, behind its export, into the name that still holds it."""
-    original = load.original
-    if original is None or not in_same_block(original.call, load.call):
-        return False
-    first, second = statement(original.call), statement(load.call)
-    return (
-        isinstance(first, ast.Assign)
-        and isinstance(second, ast.Assign)
-        and first.value is original.call
-        and second.value is load.call
-        and len(first.targets) == len(second.targets) == 1
-        and ast.dump(first.targets[0]) == ast.dump(second.targets[0])
-    )
 
 
 def _made_by(load: Load) -> list[ast.AST]:

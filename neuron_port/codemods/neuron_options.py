@@ -82,17 +82,50 @@ class Options:
             Unportable: an option has no counterpart.
         """
         load = self.load
-        if load.target.hidden and not load.target.spreads:
-            raise Unportable("a starred argument hides what is passed")
+        if load.target.hidden:
+            raise Unportable(
+                "a star brings arguments that are not in sight, and each option of the exporter raises TypeError"
+            )
         said = load.config_argument
         if said is not None and load.config is None and not _is_none(value_of(said)):
             raise Unportable("it is not in sight what the neuron_config says")
+        self._shared()
         self._listed()
         self._positional()
         self._dtype()
         self._cores()
         self._emptied()
         return self.done
+
+    def _left(self, *names: str) -> list[Argument]:
+        """The arguments of these names that are still there."""
+        found = [each for name in names for each in self.load.target.arguments(name)]
+        return [each for each in found if not any(each is gone for gone in self.gone)]
+
+    def _shared(self) -> None:
+        """A dictionary that other code reads as well stays, and this call loses its star."""
+        entries = self.site.context.rules[OPTIONS].options["entries"]
+        dropped = {entry["option"] for entry in entries if "rename" not in entry and "manual" not in entry}
+        stars = [word for word in self.load.call.keywords if word.arg is None]
+        for star, spread in zip(stars, self.load.target.spreads):
+            if spread.private and len(spread.readers) == 1:
+                continue
+            names = [keyword_of(each) for each in spread.entries]
+            if not all(name in dropped or name in (*_TYPES, *CORES) for name in names):
+                raise Unportable(
+                    f"{ast.unparse(star.value)} is used elsewhere too, and brings more than options of the exporter"
+                )
+            self.gone += spread.entries
+            self.done.reports.append(
+                self.site.report(
+                    f"from_pretrained of Transformers refuses the options that this brings: {', '.join(names)}; what they "
+                    "mean is carried over where it has a counterpart",
+                    node=star.value,
+                    code=OPTIONS,
+                    applicability=Applicability.UNSAFE,
+                    operations=[DropArgument(self.load.call, star)],
+                )
+            )
 
     def _listed(self) -> None:
         """The options that are dropped or renamed, by the table of NP306."""
@@ -101,9 +134,7 @@ class Options:
         for entry in rule.options["entries"]:
             if kind not in entry.get("kinds", (kind,)):
                 continue
-            for argument in self.load.target.arguments(entry["option"]):
-                if argument in self.gone:
-                    continue
+            for argument in self._left(entry["option"]):
                 if entry.get("manual"):
                     raise Unportable(f"{entry['option']}=: {entry['message']}")
                 if "rename" in entry and self.load.target.argument(entry["rename"]) is None:
@@ -159,10 +190,8 @@ class Options:
 
     def _dtype(self) -> None:
         said, message = self._said
-        for name in _TYPES:
-            argument = self.load.target.argument(name)
-            if argument is not None:
-                self._drop(argument, message)
+        for argument in self._left(*_TYPES):
+            self._drop(argument, message)
         if said is None or self.load.target.argument("dtype") is not None:
             return
         if said == _CHOSEN:
@@ -236,7 +265,7 @@ class Options:
         if said is not None and number not in (1, None):
             self._refuse_without_plan(said)
         several = said is not None and not isinstance(number, str) and number != 1 and not _is_none(said.value)
-        own = next((each for name in CORES for each in self.load.target.arguments(name)), None)
+        own = next(iter(self._left(*CORES)), None)
         if not several:
             if own is not None:
                 self._drop(own, "a model on one core needs no word about cores", code=PARALLEL)
@@ -267,12 +296,16 @@ class Options:
             f"one process drove all cores; now each core has a process: start the program with torchrun --nproc_per_node={size}, "
             "let only rank 0 print and save, and choose a size that divides the number of key and value heads"
         )
-        node = own if own is not None else said.argument
+        node = own or self.load.config_argument or self.load.call
         if own is not None:
             before.append(drop(self.load.target, own, self.gone))
             self._went(own)
         report = self.site.report(
-            message, node=node_of(node), code=PARALLEL, applicability=Applicability.UNSAFE, operations=before
+            message,
+            node=node if isinstance(node, ast.Call) else node_of(node),
+            code=PARALLEL,
+            applicability=Applicability.UNSAFE,
+            operations=before,
         )
         self.done.reports.append(report)
 
@@ -317,8 +350,6 @@ class Options:
         )
 
     def _drop(self, argument: Argument, message: str, code: str = OPTIONS) -> None:
-        if not self.load.target.editable(self.site.module, argument):
-            raise Unportable(f"{keyword_of(argument)}= stands in a dictionary that is used elsewhere too")
         claim(self.site, value_of(argument))
         self._report(argument, message, [drop(self.load.target, argument, self.gone)], code)
         self._went(argument)
@@ -331,7 +362,7 @@ class Options:
         stars = [word for word in self.load.call.keywords if word.arg is None]
         for star, spread in zip(stars, self.load.target.spreads):
             left = [each for each in spread.entries if not any(each is gone for gone in self.gone)]
-            if left or not spread.complete or not spread.entries:
+            if left or not spread.entries or not spread.private or len(spread.readers) != 1:
                 continue
             self.done.operations.append(DropArgument(self.load.call, star))
             self.done.operations += self._undefined(star.value, spread)

@@ -55,7 +55,7 @@ def caches(site: Site, load: Load, source: Load, dtype: str | None) -> Iterator[
     for call in load.methods("generate"):
         if is_told(site, call, CACHE):
             continue
-        site.context.claimed.add(id(call))
+        site.context.claimed.add(id(call.func))
         target = Called(call, spreads=spreads_of(site.module, call))
         configured = _configuration(site, target)
         place = configured if configured is not None else call
@@ -174,7 +174,8 @@ def _prompts(site: Site, load: Load, length: ast.expr | None) -> Iterator[tuple[
             seen.add(id(made))
             if load.kind in ("decoder", "vision-text"):
                 limit = _prompt_limit(site, length, use)
-                if limit is not None:
+                shown = not _pads(site, made) and not _is_cut(site, use)
+                if limit is not None and _loaded(site, made) is not None and not shown:
                     yield made, str(limit), {}
             elif _is_visible(length, made):
                 yield made, "{length}", {"length": length}
@@ -192,6 +193,23 @@ def _prompt_limit(site: Site, length: ast.expr, use: ast.Call) -> int | None:
     if isinstance(whole, int) and isinstance(new, int) and 0 < new < whole:
         return whole - new
     return None
+
+
+def _is_cut(site: Site, use: ast.Call) -> bool:
+    """Whether padding in front of the prompt is no part of what the program shows: it is cut off, or skipped as special."""
+    cut = False
+    for holder in Flow(site.module, site.context.processes.function).holders(use):
+        top = holder
+        while isinstance(top.parent, ast.Subscript) and top.parent.value is top:
+            top = top.parent
+            if any(word in ast.unparse(top.slice) for word in ("shape", "len(", "size(")):
+                cut = True
+        call = top.parent
+        name = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+        if name in ("decode", "batch_decode"):
+            skipped = Called(call).argument("skip_special_tokens")
+            cut = cut or (skipped is not None and literal(site.context, value_of(skipped)) is True)
+    return cut
 
 
 def _encoded(site: Site, use: ast.Call) -> Iterator[ast.Call]:
@@ -238,13 +256,24 @@ def _tokenizers(site: Site, load: Load) -> list[tuple[ast.Call, list[ast.Call]]]
     found: dict[int, tuple[ast.Call, list[ast.Call]]] = {}
     for use in (*calls(load), *load.methods("generate")):
         for made in _encoded(site, use):
-            receiver = made.func.value if isinstance(made.func, ast.Attribute) else made.func
-            origin = site.context.pretrained.origin(receiver)
-            if origin.kind != "processor" and isinstance(made.func, ast.Attribute):
-                origin = site.context.pretrained.origin(made.func)
-            if origin.kind == "processor" and origin.call is not None and "Tokenizer" in origin.name:
-                found.setdefault(id(origin.call), (origin.call, []))[1].append(made)
+            tokenizer = _loaded(site, made)
+            if tokenizer is not None:
+                found.setdefault(id(tokenizer), (tokenizer, []))[1].append(made)
     return list(found.values())
+
+
+def _loaded(site: Site, made: ast.Call) -> ast.Call | None:
+    """The call that loads the tokenizer which a call tokenizes with: the last one above, where there are several."""
+    pretrained = site.context.pretrained
+    method = isinstance(made.func, ast.Attribute) and pretrained.origin(made.func.value).kind == "processor"
+    receiver = made.func.value if method else made.func
+    origins = [pretrained.origin(receiver)]
+    if isinstance(receiver, ast.Name) and hasattr(receiver, "scope"):
+        values = [each.value for each in site.module.bindings(receiver) if isinstance(each.value, ast.Call)]
+        above = [value for value in values if value.lineno <= made.lineno]
+        origins = [pretrained.origin(value) for value in above[-1:]] or origins
+    origin = origins[0]
+    return origin.call if origin.kind == "processor" and "Tokenizer" in origin.name else None
 
 
 def _pads(site: Site, call: ast.Call) -> bool:

@@ -586,7 +586,8 @@ class Module:
     @property
     def torch_by_star(self) -> bool:
         """Whether the name torch can only come from a star import (``from .imports import *``)."""
-        return bool(self.found.stars) and "torch" not in self.scope.bindings
+        stars = [name for _, name in self.found.stars if not name.startswith("optimum.")]
+        return bool(stars) and "torch" not in self.scope.bindings
 
     def _resolve_name(self, node: ast.Name, depth: int) -> tuple[str, ...]:
         if node.id == "torch" and not self.bindings(node) and self.torch_by_star:

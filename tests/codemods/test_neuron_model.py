@@ -41,6 +41,7 @@ def test_load(before: str, after: str) -> None:
         ('auto_cast_type="bf16"', "torch.bfloat16"),
         ('auto_cast_type="fp32"', "torch.float32"),
         ('torch_dtype="float16"', "torch.float16"),
+        ("auto_cast_type=many", '{"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[many]'),
     ],
 )
 def test_data_type_of_a_decoder(option: str, dtype: str) -> None:
@@ -77,7 +78,7 @@ def test_data_type_of_a_traced_model_counts_only_with_auto_cast(options: str, dt
         "name",
         "name, export=False",
         'name, export=True, auto_cast_type="int4"',
-        "name, export=True, auto_cast_type=many",
+        "name, export=True, **many",
         "name, True",
         "name, export=True, ep_degree=2",
         '"facebook/opt-1.3b", export=True, num_cores=2',
@@ -148,6 +149,77 @@ print(shapes)
 model = NeuronModelForSequenceClassification.from_pretrained("bert", export=True, **shapes)
 """
     assert ported(before, level="unsafe") == before
+
+
+def test_dictionary_of_two_models_stays_for_the_other_one() -> None:
+    before = f"""{TASK}
+shapes = {{"batch_size": 1, "sequence_length": 64}}
+
+
+def load(name, other):
+    first = NeuronModelForSequenceClassification.from_pretrained(name, export=True, **shapes)
+    second = NeuronModelForSequenceClassification.from_pretrained(other, **shapes)
+    return first, second
+"""
+    after = ported(before, level="unsafe")
+    assert 'shapes = {"batch_size": 1, "sequence_length": 64}' in after
+    assert 'AutoModelForSequenceClassification.from_pretrained(name, dtype=torch.float32, device_map="neuron")' in after
+    assert "NeuronModelForSequenceClassification.from_pretrained(other, **shapes)" in after
+
+
+def test_model_that_is_only_compiled_goes() -> None:
+    before = f"""{CAUSAL}
+
+def compile(name, folder):
+    model = NeuronModelForCausalLM.from_pretrained(name, export=True, num_cores=8)
+    model.save_pretrained(folder)
+    print(folder)
+"""
+    assert ported(before, level="unsafe") == "def compile(name, folder):\n    print(folder)\n"
+
+
+def test_folder_that_other_code_looks_into_keeps_weights() -> None:
+    before = f"""from benchmark import run
+{CAUSAL}
+
+def measure(name, folder):
+    model = NeuronModelForCausalLM.from_pretrained(name, export=True)
+    model.save_pretrained(folder)
+    run(folder)
+"""
+    after = ported(before, level="unsafe")
+    assert (
+        '    model = AutoModelForCausalLM.from_pretrained(name, device_map="neuron")\n    model.save_pretrained(folder)\n'
+        in after
+    )
+
+
+def test_folder_of_one_of_two_models_holds_ordinary_weights() -> None:
+    before = f"""{CAUSAL}
+
+def load(one, two, small):
+    if small:
+        model = NeuronModelForCausalLM.from_pretrained(one, export=True)
+        model.save_pretrained("folder")
+    else:
+        model = NeuronModelForCausalLM.from_pretrained(two, export=True)
+        model.save_pretrained("folder")
+    return NeuronModelForCausalLM.from_pretrained("folder")
+"""
+    after = ported(before, level="unsafe")
+    assert after.count('model.save_pretrained("folder")') == 2
+    assert 'return AutoModelForCausalLM.from_pretrained("folder", device_map="neuron")' in after
+
+
+def test_inputs_of_the_old_backend_go() -> None:
+    before = f"""{CAUSAL}
+model = NeuronModelForCausalLM.from_pretrained("gpt2", export=True)
+
+
+def step(ids, places):
+    return model(input_ids=ids, seq_ids=places, sampling_params=None).logits.shape
+"""
+    assert "return model(input_ids=ids.to(model.device)).logits.shape" in ported(before, level="unsafe")
 
 
 SAVED = f"""{CAUSAL}

@@ -48,12 +48,12 @@ def test_cache(load: str, generate: str, written: str) -> None:
             ", max_new_tokens=32",
             ', padding="max_length", truncation=True, max_length=480',
         ),
-        (", sequence_length=512", "", ", max_new_tokens=32", ', padding="max_length", truncation=True, max_length=480'),
+        (", sequence_length=512", "", ", max_new_tokens=32", ""),
         (
             ", sequence_length=512",
-            ", max_length=64, truncation=True",
+            ", padding=True, max_length=64, truncation=True",
             ", max_new_tokens=32",
-            ', max_length=64, truncation=True, padding="max_length"',
+            ', padding="max_length", max_length=64, truncation=True',
         ),
         (", sequence_length=512", ", padding=True", ", max_length=128", ", padding=True, pad_to_multiple_of=128"),
         (
@@ -69,6 +69,27 @@ def test_cache(load: str, generate: str, written: str) -> None:
 def test_prompts_get_what_the_new_tokens_leave(load: str, tokenize: str, generate: str, written: str) -> None:
     after = ported(program(load, "", tokenize, generate), level="unsafe")
     assert f'inputs = tokenizer(texts, return_tensors="pt"{written})\n' in after
+
+
+@pytest.mark.parametrize(
+    ("shown", "padded"),
+    [
+        ("tokenizer.batch_decode(out, skip_special_tokens=True)", True),
+        ("tokenizer.batch_decode(out[:, inputs['input_ids'].shape[1]:])", True),
+        ("tokenizer.decode(out[0][len(inputs['input_ids'][0]):])", True),
+        ("tokenizer.decode(out[0])[len(texts):]", False),
+        ("out", False),
+    ],
+)
+def test_one_prompt_is_padded_where_its_padding_is_not_shown(shown: str, padded: bool) -> None:
+    before = program(", sequence_length=512", "", "", ", max_new_tokens=32")
+    before = before.replace(
+        "return model.generate(**inputs, max_new_tokens=32)",
+        f"out = model.generate(**inputs, max_new_tokens=32)\n    return {shown}",
+    )
+    after = ported(before, level="unsafe")
+    assert ("max_length=480" in after) is padded
+    assert ('padding_side="left"' in after) is padded
 
 
 @pytest.mark.parametrize(
