@@ -63,16 +63,16 @@ class Event:
         }
 
 
-_rank_of_file: dict[str, int] = {}
+_ranks: dict[str, int] = {}
 
 
-def _rank(file: str) -> int:
+def rank_of_file(file: str) -> int:
     """0: the user's; 1: an installed package; 2: torch, Python or the emulator."""
     if (file.startswith(_STANDARD) and not any(part in file for part in _INSTALLED)) or file.startswith(_STANDARD[2:4]):
         rank = 2
     else:
         rank = 1 if any(part in file for part in _INSTALLED) else 0
-    _rank_of_file[file] = rank
+    _ranks[file] = rank
     return rank
 
 
@@ -82,9 +82,9 @@ def place() -> Place:
     frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        rank = _rank_of_file.get(file)
+        rank = _ranks.get(file)
         if rank is None:
-            rank = _rank(file)
+            rank = rank_of_file(file)
         if rank == 0:
             return Place(file, frame.f_lineno)
         if rank == 1 and package is None:

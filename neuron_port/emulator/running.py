@@ -14,6 +14,10 @@ from pathlib import Path
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
+class Stop(BaseException):
+    """Ends the program from outside: no traceback, and no ``except Exception`` of the program catches it."""
+
+
 def _own(frame: traceback.FrameSummary) -> bool:
     return (
         frame.filename.startswith(_HERE)
@@ -49,7 +53,7 @@ def exit_status(error: SystemExit) -> int:
     return 1
 
 
-def _run(body: Callable[[], object]) -> int:
+def _run(body: Callable[[], object], on_error: Callable[[BaseException], None] | None) -> int:
     try:
         body()
     except SystemExit as error:
@@ -57,14 +61,18 @@ def _run(body: Callable[[], object]) -> int:
     except KeyboardInterrupt:
         return 130
     except BaseException as error:
+        if isinstance(error, Stop):
+            raise
         sys.stdout.flush()
         print_traceback(error)
+        if on_error is not None:
+            on_error(error)
         return 1
     return 0
 
 
-def run_script(script: str, args: list[str]) -> int:
-    """Run a file; returns its exit status."""
+def run_script(script: str, args: list[str], on_error: Callable[[BaseException], None] | None = None) -> int:
+    """Run a file; returns its exit status. ``on_error`` gets the exception that ends it."""
     path = Path(script)
     try:
         with io.open_code(str(path)) as file:
@@ -77,11 +85,11 @@ def run_script(script: str, args: list[str]) -> int:
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=script, __builtins__=__builtins__, __spec__=None, __cached__=None)
     sys.modules["__main__"] = module
-    return _run(lambda: exec(compile(source, script, "exec"), module.__dict__))
+    return _run(lambda: exec(compile(source, script, "exec"), module.__dict__), on_error)
 
 
-def run_module(name: str, args: list[str]) -> int:
-    """Run ``python -m name``."""
+def run_module(name: str, args: list[str], on_error: Callable[[BaseException], None] | None = None) -> int:
+    """Run ``python -m name``; as ``run_script``."""
     sys.argv = [name, *args]
     sys.path[0] = os.getcwd()
-    return _run(lambda: runpy.run_module(name, run_name="__main__", alter_sys=True))
+    return _run(lambda: runpy.run_module(name, run_name="__main__", alter_sys=True), on_error)
