@@ -17,6 +17,7 @@ _COMMANDS = {
     "fix": "neuron_port.cli.fix",
     "rules": "neuron_port.cli.rules",
     "explain": "neuron_port.cli.explain",
+    "validate": "neuron_port.cli.validate",
 }
 _BROKEN_PIPE = 141
 

@@ -1,0 +1,121 @@
+"""A judgement as text for people, 80 columns wide or as wide as the terminal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from neuron_port.findings import Severity
+from neuron_port.reporting.paint import Paint
+from neuron_port.reporting.width import cut, one_line
+from neuron_port.validation.judgement import KINDS, Judgement, Observation
+from neuron_port.validation.numerics import Verdict
+
+_SHOWN = 8
+
+
+def lines(judgement: Judgement, paint: Paint, width: int = 80) -> Iterator[str]:
+    """Yield the lines of the report."""
+    device = "the emulated neuron device" if judgement.device == "emulated" else "the neuron device"
+    yield paint.bold(f"Seen on {device} ({judgement.version or 'not started'})")
+    ranks = f", {judgement.ranks} ranks" if judgement.ranks > 1 else ""
+    yield f"  {judgement.steps} steps, {judgement.executed} operator calls on the device{ranks}"
+    yield f"  peak {size(judgement.peak)} of tensors in a core (24 GiB there), {judgement.seconds:.1f} s"
+    if judgement.compile_seconds:
+        yield f"  {judgement.compile_seconds:.1f} s of them in the compiler"
+    if judgement.steps > 1:
+        yield f"  the host waits {judgement.syncs_per_step:.1f} times in a step"
+    for kind, group in groupby(judgement.observations, key=lambda each: each.kind):
+        yield from _kind(kind, list(group), paint, width)
+    yield from _regions(judgement, paint, width)
+    yield from _numerics(judgement, paint, width)
+    yield from _failure(judgement, paint, width)
+    yield ""
+    if judgement.passed:
+        where = "EMULATED PASS" if judgement.device == "emulated" else "PASS"
+        yield paint.bold(f"{where}: nothing was seen that speaks against the port")
+    else:
+        for problem in judgement.problems:
+            yield paint.severity(cut(f"FAILED: {one_line(problem)}", width), Severity.ERROR)
+    for note in judgement.notes:
+        yield from _wrapped(f"note: {note}", width)
+
+
+def size(count: int) -> str:
+    """Bytes as people read them."""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024 or unit == "GiB":
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    raise AssertionError
+
+
+def place(file: str, line: int) -> str:
+    """A place as it is shown: relative to the working folder where it lies in it."""
+    if not line:
+        return "(not in user code)"
+    relative = os.path.relpath(file)
+    return f"{file if relative.startswith('..') else relative}:{line}"
+
+
+def _kind(kind: str, found: Sequence[Observation], paint: Paint, width: int) -> Iterator[str]:
+    if kind == "compile":
+        return  # shown by region
+    yield ""
+    total = sum(each.count for each in found)
+    yield paint.bold(f"{KINDS.get(kind, kind)}: {total}")
+    for each in found[:_SHOWN]:
+        moved = f", {size(each.bytes)}" if each.bytes else ""
+        detail = f" ({one_line(each.detail)})" if each.detail else ""
+        yield cut(f"  {each.count:>6}x {place(each.file, each.line)}  {one_line(each.operation)}{moved}{detail}", width)
+    if len(found) > _SHOWN:
+        yield f"          and {len(found) - _SHOWN} more places"
+
+
+def _regions(judgement: Judgement, paint: Paint, width: int) -> Iterator[str]:
+    if not judgement.regions:
+        return
+    yield ""
+    yield paint.bold(f"compiled regions: {len(judgement.regions)}")
+    for region in judgement.regions[:_SHOWN]:
+        late = f", {region.late} after the first step" if region.late else ""
+        signatures = f"{len(region.signatures)} input signature{'s' if len(region.signatures) != 1 else ''}"
+        graphs = f"{region.graphs} graph{'s' if region.graphs != 1 else ''}"
+        yield cut(f"  {place(region.file, region.line)}  {graphs}, {signatures}{late}", width)
+
+
+def _numerics(judgement: Judgement, paint: Paint, width: int) -> Iterator[str]:
+    if not judgement.pairs:
+        return
+    yield ""
+    counts = {verdict: sum(pair.verdict is verdict for pair in judgement.pairs) for verdict in Verdict}
+    summary = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items() if count)
+    yield paint.bold(f"against the CPU run: {summary}")
+    worst = [pair for pair in judgement.pairs if pair.verdict in (Verdict.DIFFERS, Verdict.MISSING)]
+    for pair in worst[:_SHOWN]:
+        measured = (
+            f"relative norm {pair.distance:.2g}, allowed {pair.tolerance:.2g}"
+            if pair.distance is not None
+            else pair.reason
+        )
+        yield cut(f"  {pair.name}: {measured}", width)
+    if len(worst) > _SHOWN:
+        yield f"  and {len(worst) - _SHOWN} more"
+
+
+def _failure(judgement: Judgement, paint: Paint, width: int) -> Iterator[str]:
+    if judgement.failure is None or judgement.known is None:
+        return
+    yield ""
+    yield paint.bold(f"{judgement.failure.kind} at {place(judgement.failure.file, judgement.failure.line)}")
+    yield from _wrapped(f"  cause: {judgement.known.cause}", width)
+    yield from _wrapped(f"  do:    {judgement.known.fix}", width)
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    import textwrap
+
+    indent = " " * (len(text) - len(text.lstrip()) + 2)
+    yield from textwrap.wrap(text, width, subsequent_indent=indent, drop_whitespace=True)
