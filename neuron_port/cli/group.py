@@ -18,6 +18,7 @@ _COMMANDS = {
     "rules": "neuron_port.cli.rules",
     "explain": "neuron_port.cli.explain",
     "validate": "neuron_port.cli.validate",
+    "doctor": "neuron_port.cli.doctor",
 }
 _BROKEN_PIPE = 141
 

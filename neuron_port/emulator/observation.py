@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import torch
 
-_HERE = os.path.dirname(__file__) + os.sep
+# The package as a whole: an observer of the run is not the user's code either.
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _STANDARD = (
     sysconfig.get_paths()["stdlib"] + os.sep,
     sysconfig.get_paths()["platstdlib"] + os.sep,

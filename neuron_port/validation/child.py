@@ -7,18 +7,19 @@ import os
 import sys
 import time
 import traceback
+import warnings
 from pathlib import Path
+
+# First of all: a backend that torch loads by itself must find torch complete, and not be imported from within.
+import torch  # noqa: F401
 
 from neuron_port.emulator.observation import rank_of_file
 from neuron_port.emulator.running import run_module, run_script
 from neuron_port.validation.capture import Capture
 from neuron_port.validation.observer import NoDevice, observer
 from neuron_port.validation.record import Failure, Record
-from neuron_port.validation.request import VARIABLE, Request
+from neuron_port.validation.request import NO_DEVICE, VARIABLE, Request
 from neuron_port.validation.steps import Finished, Steps
-
-# The device was not there; the program was not begun.
-NO_DEVICE = 3
 
 
 def main() -> None:
@@ -43,6 +44,8 @@ def main() -> None:
     )
     if capture:
         capture.install()
+        # Dynamo would tell the user about hooks that are not theirs.
+        warnings.filterwarnings("ignore", message="Using `torch.compile.module.` when there are global hooks")
     steps.install()
     try:
         run = run_module if request.module else run_script

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from neuron_port.validation.observer import NoDevice, StepLog
@@ -30,6 +31,8 @@ class Emulated:
             chosen["shape_only"] = True
         package.prepare(chosen)
         package.autoload()
+        # Processes that the program starts load the stand-in, which is first on their path.
+        os.environ.pop("TORCH_DEVICE_BACKEND_AUTOLOAD", None)
 
     def step(self, number: int) -> None:
         """A step of the program has ended."""

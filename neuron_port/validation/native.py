@@ -91,12 +91,16 @@ class Native:
         """Put a clock and the record around the compiler that Dynamo calls for the backend ``neuron``."""
         from torch._dynamo.backends import registry
 
-        from neuron_port.emulator.observation import log
+        plain = registry.lookup_backend
 
-        try:
-            compiler = registry.lookup_backend("neuron")
-        except Exception:  # the backend registers itself later, or under a name that is not known here
-            return
+        def lookup(name: Any) -> Any:
+            found = plain(name)
+            return self._watched(found) if name == "neuron" else found
+
+        registry.lookup_backend = lookup
+
+    def _watched(self, compiler: Any) -> Any:
+        from neuron_port.emulator.observation import log
 
         def watched(graph: Any, inputs: list[Any], **options: Any) -> Callable[..., Any]:
             shapes = ", ".join(f"{value.dtype}{list(value.shape)}" for value in inputs if hasattr(value, "shape"))
@@ -107,7 +111,7 @@ class Native:
             finally:
                 self._compile_seconds += time.perf_counter() - begun
 
-        registry._COMPILER_FNS["neuron"] = watched
+        return watched
 
 
 def _watch_read(tensors: type, name: str) -> None:

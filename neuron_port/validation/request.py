@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 VARIABLE = "NEURON_PORT_VALIDATION"
+# Exit status of a child: the device was not there, and the program was not begun.
+NO_DEVICE = 3
 
 
 @dataclass(frozen=True)

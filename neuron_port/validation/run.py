@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from neuron_port.validation.child import NO_DEVICE
 from neuron_port.validation.judgement import Judgement, judge
 from neuron_port.validation.launch import Outcome, launch
 from neuron_port.validation.numerics import Pair, compare
-from neuron_port.validation.request import Request
+from neuron_port.validation.request import NO_DEVICE, Request
 
 # What shows that the emulated device computed otherwise than a plain CPU does.
 _NARROWING = frozenset({"wide"})
