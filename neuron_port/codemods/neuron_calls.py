@@ -227,8 +227,8 @@ def _stays(read: ast.expr) -> bool:
     top: ast.AST = read
     while True:
         parent = top.parent
-        if isinstance(parent, ast.Attribute) and parent.attr in _STAYS:
-            return True
+        if isinstance(parent, ast.Attribute) and parent.attr in ("numpy", *_STAYS):
+            return parent.attr != "numpy"
         goes_on = isinstance(parent, (ast.Attribute, ast.Subscript)) and parent.value is top
         if not goes_on and not (isinstance(parent, ast.Call) and parent.func is top):
             return False

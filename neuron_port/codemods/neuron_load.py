@@ -19,7 +19,7 @@ from neuron_port.codemods.base import Context
 from neuron_port.rules.model import Row
 from neuron_port.semantics.flow import Flow
 from neuron_port.semantics.guards import block_of, same_chain
-from neuron_port.semantics.module import is_chain, statement
+from neuron_port.semantics.module import is_chain, scope_at, statement
 from neuron_port.semantics.scopes import BindingKind
 from neuron_port.semantics.spreads import spreads_of
 
@@ -272,6 +272,19 @@ def same_value(context: Context, left: ast.expr, right: ast.expr) -> bool:
     if first is not None or second is not None:
         return first == second
     return not any(isinstance(node, ast.Call) for node in ast.walk(left)) and ast.dump(left) == ast.dump(right)
+
+
+def is_visible(value: ast.expr, place: ast.AST) -> bool:
+    """Whether an expression means the same at another place: it is made of literals and of names that both see."""
+    scope = scope_at(place)
+    for node in ast.walk(value):
+        if isinstance(node, ast.Name):
+            here, there = scope.lookup(node.id), node.scope.lookup(node.id)
+            if (here and here[0]) is not (there and there[0]) or (there is not None and len(there[1]) > 1):
+                return False
+        elif isinstance(node, ast.Call):
+            return False
+    return True
 
 
 def _made(context: Context, value: ast.expr) -> ast.Call | None:

@@ -23,9 +23,9 @@ from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.codemods.neuron_base import as_type
 from neuron_port.codemods.neuron_calls import inputs, outputs
 from neuron_port.codemods.neuron_config import consumed
-from neuron_port.codemods.neuron_files import artefacts, members
+from neuron_port.codemods.neuron_files import artefacts, members, processors
 from neuron_port.codemods.neuron_load import Load, loads
-from neuron_port.codemods.neuron_options import Options, Unportable
+from neuron_port.codemods.neuron_options import CORES, Options, Unportable
 from neuron_port.codemods.neuron_text import caches, generates, lengths, sides
 from neuron_port.edits.operations import Operation, RemoveStatement, RenameAttribute, Replace, SetKeyword
 from neuron_port.findings import Applicability
@@ -36,6 +36,7 @@ _COMPILED = (
     "checkpoint, which neuron_config.json beside the model names as checkpoint_id"
 )
 _LOADED = "{old} wraps a model that is compiled ahead of time; {new} loads the checkpoint itself"
+_ALL_CORES = "; without num_cores or tensor_parallel_size it took all cores of the host, and this takes one"
 _ONLY_SAVED = (
     "this compiles a model and saves it, which has no counterpart: what loads the compiled model takes the original checkpoint, and "
     "compiles when it runs"
@@ -109,8 +110,12 @@ def _loaded(site: Site, load: Load) -> Iterator[Report]:
         )
     else:
         follows = [source.name] if source is not load else []
+        cores = load.kind == "decoder" and source.option(*CORES) is None
         yield site.report(
-            _words(site, _LOADED), operations=operations, use=renamed[1], follows=[*follows, *_made_by(load)]
+            _words(site, _LOADED + (_ALL_CORES if cores else "")),
+            operations=operations,
+            use=renamed[1],
+            follows=[*follows, *_made_by(load)],
         )
         for report in options.done.reports:
             report.follows = (site.node,)
@@ -122,7 +127,8 @@ def _loaded(site: Site, load: Load) -> Iterator[Report]:
     yield from lengths(site, load, source)
     yield from sides(site, load, source)
     yield from artefacts(site, load)
-    yield from members(site, load)
+    yield from processors(site, load)
+    yield from members(site, load, source)
 
 
 def _only_saved(site: Site, load: Load, options: Options) -> Iterator[Report]:
@@ -138,6 +144,7 @@ def _only_saved(site: Site, load: Load, options: Options) -> Iterator[Report]:
     for report in artefacts(site, load):
         if statement(report.node) is not place:
             yield report
+    yield from processors(site, load)
 
 
 def _loader(site: Site, load: Load) -> Iterator[Operation]:

@@ -25,7 +25,7 @@ from neuron_port.codemods.argument_table import (
     value_of,
 )
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.neuron_load import Load, Value, literal
+from neuron_port.codemods.neuron_load import Load, Value, literal, loads
 from neuron_port.edits.operations import (
     DropArgument,
     InsertArgument,
@@ -67,10 +67,11 @@ class Options:
     ``done`` holds what was ported until something had no counterpart.
     """
 
-    def __init__(self, site: Site, load: Load, source: Load) -> None:
+    def __init__(self, site: Site, load: Load, source: Load, *, trial: bool = False) -> None:
         self.site = site
         self.load = load
         self.source = source
+        self.trial = trial
         self.done = Ported()
         self.gone: list[Argument] = []
         self.choice: ast.expr | None = None
@@ -123,9 +124,28 @@ class Options:
                     node=star.value,
                     code=OPTIONS,
                     applicability=Applicability.UNSAFE,
-                    operations=[DropArgument(self.load.call, star)],
+                    operations=[DropArgument(self.load.call, star), *self._unread(star.value, spread)],
                 )
             )
+
+    def _unread(self, value: ast.expr, spread: Spread) -> Iterator[Operation]:
+        """The statement that makes a dictionary goes where every call that reads it loses its star."""
+        readers = [each for each in loads(self.site.context) if any(each.call is call for call in spread.readers)]
+        if len(readers) == len(spread.readers) and all(each.is_known and self._ports(each) for each in readers):
+            yield from self._undefined(value, spread)
+
+    def _ports(self, load: Load) -> bool:
+        """Whether another load can be ported: nothing that this finds out is kept."""
+        if load.call is self.load.call or self.trial:
+            return True
+        memo = set(self.site.context.memo)
+        try:
+            Options(self.site, load, load.original or load, trial=True).port()
+        except Unportable:
+            return False
+        finally:
+            self.site.context.memo.intersection_update(memo)
+        return True
 
     def _listed(self) -> None:
         """The options that are dropped or renamed, by the table of NP306."""
@@ -203,8 +223,14 @@ class Options:
 
     def _cast_of_decoder(self, found: dict[str, Value | None]) -> tuple[str | Value | None, str]:
         said = found["auto_cast_type"] or found["torch_dtype"]
-        message = "the exporter cast the weights to this type; from_pretrained takes it as dtype, and uses that of the checkpoint where none is said"
-        return (self._type(said) if said is not None else None), message
+        kind = self._type(said) if said is not None else None
+        message = (
+            "the exporter cast the weights to this type; from_pretrained takes it as dtype, and uses that of the checkpoint "
+            "where none is said"
+        )
+        if kind == "torch.float16":
+            message += "; bfloat16 is the better choice on Trainium, which computes in it"
+        return kind, message
 
     def _cast_of_traced(self, found: dict[str, Value | None]) -> tuple[str | Value | None, str]:
         cast, kind = found["auto_cast"], found["auto_cast_type"]
@@ -269,7 +295,7 @@ class Options:
         if not several:
             if own is not None:
                 self._drop(own, "a model on one core needs no word about cores", code=PARALLEL)
-            device = self.site.device(text=True, node=self.load.call)
+            device = self.site.device(text=False, node=self.load.call)
             if device is None:
                 raise Unportable("the name torch means something else here")
             if self.load.target.argument("device_map") is None:
@@ -282,7 +308,8 @@ class Options:
             raise Unportable("a name that its port needs means something else here")
         before: list[Operation] = [*config.operations]
         if not self.site.context.processes.has_group and not self._inits_earlier():
-            before += [InsertStatement(statement(self.load.call), f'{init.text}("neuron")'), *init.operations]
+            backend = "" if self.site.context.portable else '"neuron"'
+            before += [InsertStatement(statement(self.load.call), f"{init.text}({backend})"), *init.operations]
         before.append(
             InsertArgument(
                 self.load.call,
@@ -371,11 +398,12 @@ class Options:
         """The statements that make dictionaries which nothing but the load reads."""
         stars = [word for word in self.load.call.keywords if word.arg is None]
         for star, spread in zip(stars, self.load.target.spreads):
-            yield from self._undefined(star.value, spread)
+            if len(spread.readers) == 1:
+                yield from self._undefined(star.value, spread)
 
     def _undefined(self, value: ast.expr, spread: Spread) -> Iterator[Operation]:
         """The statement that makes a dictionary goes when only calls of this kind read it."""
-        if not isinstance(value, ast.Name) or not spread.private or len(spread.readers) != 1:
+        if not isinstance(value, ast.Name) or not spread.private:
             return
         for binding in self.site.module.bindings(value):
             place = statement(binding.node)

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from neuron_port.codemods.argument_table import Called, value_of
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.neuron_calls import calls, floating_inputs, is_told
-from neuron_port.codemods.neuron_load import Load, literal
+from neuron_port.codemods.neuron_load import Load, is_visible, literal
 from neuron_port.edits.operations import InsertArgument, InsertStatement, Operation, Replace, SetString
 from neuron_port.findings import Applicability
 from neuron_port.semantics.flow import Flow
-from neuron_port.semantics.module import scope_at, statement
+from neuron_port.semantics.module import statement
 from neuron_port.semantics.spreads import spreads_of
 
 CACHE, SIDE, LENGTH = "NP310", "NP311", "NP312"
@@ -63,11 +63,11 @@ def caches(site: Site, load: Load, source: Load, dtype: str | None) -> Iterator[
         operations: list[Operation] = []
         if not any(each.argument("cache_implementation") for each in (target, known)):
             operations.append(InsertArgument(place, '"static"', "cache_implementation"))
-        fits = length is not None and _is_visible(length, place)
+        fits = length is not None and is_visible(length, place)
         if fits and not any(each.argument("max_cache_len") for each in (target, known)):
             operations.append(InsertArgument(place, "{length}", "max_cache_len", holes={"length": length}))
         beams = source.option("num_beams")
-        if beams is not None and target.argument("num_beams") is None and _is_visible(beams.value, call):
+        if beams is not None and target.argument("num_beams") is None and is_visible(beams.value, call):
             operations.append(InsertArgument(call, "{beams}", "num_beams", holes={"beams": beams.value}))
         if floating_inputs(load, dtype):
             operations += _cast(site, call)
@@ -148,19 +148,6 @@ def _length(site: Site, source: Load) -> ast.expr | None:
     return found.value
 
 
-def _is_visible(value: ast.expr, place: ast.AST) -> bool:
-    """Whether an expression means the same at another place: it is made of literals and of names that both see."""
-    scope = scope_at(place)
-    for node in ast.walk(value):
-        if isinstance(node, ast.Name):
-            here, there = scope.lookup(node.id), node.scope.lookup(node.id)
-            if (here and here[0]) is not (there and there[0]) or (there is not None and len(there[1]) > 1):
-                return False
-        elif isinstance(node, ast.Call):
-            return False
-    return True
-
-
 def _prompts(site: Site, load: Load, length: ast.expr | None) -> Iterator[tuple[ast.Call, str, dict[str, ast.expr]]]:
     """The tokenizer calls whose result the model reads, each with source for the length that it pads to."""
     if length is None or load.kind in ("image", "audio", "speech"):
@@ -177,7 +164,7 @@ def _prompts(site: Site, load: Load, length: ast.expr | None) -> Iterator[tuple[
                 shown = not _pads(site, made) and not _is_cut(site, use)
                 if limit is not None and _loaded(site, made) is not None and not shown:
                     yield made, str(limit), {}
-            elif _is_visible(length, made):
+            elif is_visible(length, made):
                 yield made, "{length}", {"length": length}
 
 

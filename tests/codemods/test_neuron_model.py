@@ -300,6 +300,91 @@ def run(text):
     assert "logits = model(**inputs.copy().to(model.device)).logits.cpu()" in ported(before, level="unsafe")
 
 
+@pytest.mark.parametrize(
+    ("shown", "written"),
+    [
+        ("model(ids).logits.numpy().shape", "model(ids.to(model.device)).logits.cpu().numpy().shape"),
+        ("model(ids).logits.shape[0]", "model(ids.to(model.device)).logits.shape[0]"),
+        ("model(ids).hidden_states[-1]", "model(ids.to(model.device)).hidden_states[-1].cpu()"),
+        ("model(ids)", 'to_device(model(ids.to(model.device)), "cpu")'),
+    ],
+)
+def test_results_come_back_where_they_are_used(shown: str, written: str) -> None:
+    before = f"""{TASK}import torch
+
+model = NeuronModelForSequenceClassification.from_pretrained("bert", export=True)
+
+
+@torch.no_grad()
+def run(ids):
+    return {shown}
+"""
+    assert f"    return {written}\n" in ported(before, level="unsafe")
+
+
+def test_result_that_a_function_of_the_file_hands_on_is_followed() -> None:
+    before = f"""{TASK}import torch
+
+model = NeuronModelForSequenceClassification.from_pretrained("bert", export=True)
+
+
+@torch.no_grad()
+def run(ids):
+    return model(ids)
+
+
+print(run(1).logits.numpy())
+"""
+    after = ported(before, level="unsafe")
+    assert "print(run(1).logits.cpu().numpy())" in after
+    assert "to_device" not in after
+
+
+def test_dictionary_of_two_ported_models_goes() -> None:
+    before = f"""{TASK}
+shapes = {{"batch_size": 1}}
+
+
+def load(name, other):
+    first = NeuronModelForSequenceClassification.from_pretrained(name, export=True, **shapes)
+    return first, NeuronModelForSequenceClassification.from_pretrained(other, export=True, **shapes)
+"""
+    assert "shapes" not in ported(before, level="unsafe")
+
+
+def test_tokenizer_beside_the_compiled_model_comes_from_the_checkpoint() -> None:
+    before = f"""{TASK}from transformers import AutoTokenizer
+
+
+def load(name):
+    model = NeuronModelForSequenceClassification.from_pretrained(name, export=True)
+    model.save_pretrained("folder")
+    return model, AutoTokenizer.from_pretrained("folder")
+"""
+    assert "return model, AutoTokenizer.from_pretrained(name)" in ported(before, level="unsafe")
+    kept = before.replace("    return", '    AutoTokenizer.from_pretrained(name).save_pretrained("folder")\n    return')
+    assert 'return model, AutoTokenizer.from_pretrained("folder")' in ported(kept, level="unsafe")
+
+
+def test_what_a_load_was_told_takes_the_place_of_its_configuration() -> None:
+    before = f"""{CAUSAL}
+model = NeuronModelForCausalLM.from_pretrained("gpt2", export=True, batch_size=4)
+print(model.neuron_config.batch_size, model.neuron_config.sequence_length)
+"""
+    after = ported(before, level="unsafe")
+    assert "print(4, model.neuron_config.sequence_length)" in after
+    assert (4, "NP314") in codes(after)
+
+
+def test_portable() -> None:
+    assert_ported(
+        load("name, export=True"),
+        loaded("name, device_map=torch.accelerator.current_accelerator()", f"import torch\n{AUTO}"),
+        target="portable",
+    )
+    assert "init_process_group()\n" in ported(load("name, export=True, num_cores=2"), target="portable")
+
+
 def test_types_are_asked_for_by_the_base_class() -> None:
     assert_ported(
         f"{CAUSAL}\n\ndef ask(model: NeuronModelForCausalLM):\n    return isinstance(model, NeuronModelForCausalLM)\n",
