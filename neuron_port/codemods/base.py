@@ -18,6 +18,9 @@ from neuron_port.semantics.processes import Processes
 from neuron_port.semantics.receivers import Receivers
 from neuron_port.semantics.scopes import Binding, BindingKind, Scope
 
+# Packages whose names say little without the module in front of them: torch.load, evaluate.load.
+_THROUGH_MODULE = frozenset({"torch", "evaluate"})
+
 
 @dataclass(slots=True, eq=False)
 class Report:
@@ -207,7 +210,7 @@ class Site:
         if imported and (to.startswith("torch.neuron.") or self._misnamed(import_to or to)):
             # The module only exists where the backend is installed: importing from it would break every other host.
             root, _, last = to.rpartition(".")
-            spelling = self.spell(to) if to.partition(".")[0] == "torch" else self.imported(root, last)
+            spelling = self.spell(to) if to.partition(".")[0] in _THROUGH_MODULE else self.imported(root, last)
             return ((Rename(self.node, spelling.text), *spelling.operations), (binding, None)) if spelling else None
         if imported:
             return (), (binding, import_to or to)

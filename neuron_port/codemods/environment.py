@@ -80,8 +80,11 @@ def inspect(site: Site) -> Iterator[Report]:
             )
         yield from compiler_flags.inspect(site, access.value, whole)
     elif access.kind in ("read", "test"):
-        yield _read(site, access)
-    elif access.kind == "entry":
+        if not row.options.get("written_only"):
+            yield _read(site, access)
+    elif row.options.get("written_only") and access.kind == "forget":
+        return
+    elif access.kind == "entry" and "set_to" not in row.options:
         yield _entry(site)
     else:
         yield from _written(site, access)
@@ -198,6 +201,8 @@ def _written(site: Site, access: Access) -> Iterator[Report]:
         return
     if value is not None and value in options.get("fine", ()):
         return
+    if options.get("written_only") and not isinstance(value, str):
+        return  # what an option of the program comes out as is not known here
     if options.get("per_rank") and access.value is not None and _names_rank(access.value):
         return
     if (
@@ -263,6 +268,10 @@ def _set_to(site: Site, access: Access, wanted: str) -> Report:
     literal = access.value if isinstance(access.value, ast.Constant) and isinstance(access.value.value, str) else None
     operations: list[Operation] = []
     if literal is not None:
+        site.context.claimed.add(id(literal))  # "cuda:0" is no device string of its own here
+    if not writes(site):
+        pass
+    elif literal is not None:
         operations = [SetString(literal, wanted)]
     elif access.value is not None:
         operations = [Replace(access.value, f'"{wanted}"')]
