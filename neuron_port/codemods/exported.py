@@ -17,7 +17,8 @@ from neuron_port.codemods.settings import harmless
 from neuron_port.edits.operations import DropArgument, InsertArgument, Operation, RemoveStatement, SetKeyword
 from neuron_port.semantics.guards import same_chain
 from neuron_port.semantics.module import Module, ancestors, enclosing_class, enclosing_function, scope_at
-from neuron_port.semantics.scopes import BindingKind
+from neuron_port.semantics.nearest import nearest
+from neuron_port.semantics.scopes import Binding, BindingKind
 from neuron_port.semantics.spreads import Item, spreads_of
 
 _LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Dict)
@@ -105,7 +106,7 @@ class Export:
             if not isinstance(keyword.value, ast.Name) or not spread.private or len(spread.readers) > 1:
                 continue
             statements: list[ast.stmt] = [each.home for each in spread.entries if _is_stored(each)]
-            bindings = self.module.bindings(keyword.value)
+            bindings = _bound(self.module, keyword.value)
             for binding in bindings:
                 made = binding.node.parent
                 if isinstance(made, ast.Assign) and made.targets == [binding.node]:
@@ -133,6 +134,13 @@ def escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
+def _bound(module: Module, name: ast.Name) -> list[Binding]:
+    """The assignments that a variable may have its value from: the last one where that is sure."""
+    bindings = module.bindings(name)
+    last = nearest(bindings, name) if len(bindings) > 1 else None
+    return bindings if last is None else [last]
+
+
 def is_true(value: ast.expr | None) -> bool:
     """Whether a value is the literal ``True``."""
     return isinstance(value, ast.Constant) and value.value is True
@@ -141,7 +149,7 @@ def is_true(value: ast.expr | None) -> bool:
 def literal(module: Module, value: ast.expr | None) -> ast.expr | None:
     """A literal, or the one that a variable holds; ``None`` where it is not known."""
     if isinstance(value, ast.Name):
-        bindings = module.bindings(value)
+        bindings = _bound(module, value)
         if len(bindings) != 1 or bindings[0].kind is not BindingKind.ASSIGN:
             return None
         value = bindings[0].value
@@ -173,9 +181,12 @@ def visible(module: Module, value: ast.expr, place: ast.AST) -> bool:
                 return False
             continue
         found, here = node.scope.lookup(node.id), scope_at(place).lookup(node.id)
-        if found is None or here is None or found[0] is not here[0] or len(found[1]) != 1:
+        if found is None or here is None or found[0] is not here[0]:
             return False
-        bound = found[1][0].node
+        bindings = _bound(module, node)
+        if len(bindings) != 1 or (len(found[1]) > 1 and nearest(found[1], place) is not bindings[0]):
+            return False
+        bound = bindings[0].node
         if enclosing_function(bound) is enclosing_function(place) and bound.lineno > place.lineno:
             return False
     return True

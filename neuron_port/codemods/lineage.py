@@ -187,7 +187,9 @@ def _only_for_effect(context: Context, report: Report, binding: Binding) -> bool
 
 
 def _is_lineage(report: Report) -> bool:
-    return report.rule.family in FAMILIES and report.rule.code not in _BLOCKED
+    """Whether a report is about a use of the old packages: a host or an artefact that is named keeps no file on them."""
+    about_package = report.rule.options.get("package", True)
+    return report.rule.family in FAMILIES and report.rule.code not in _BLOCKED and about_package
 
 
 def _blocks(context: Context, report: Report) -> bool:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from neuron_port.codemods.argument_table import Called, claim_strings
 from neuron_port.codemods.base import Report, Site
@@ -128,7 +129,7 @@ class _Port:
             size = origin
             if self._again(origin, self.call):
                 operations.append(Replace(export.source, escaped(origin.text(origin.source))))
-        self._known(export)
+        self._unknown(export)
         calls, attributes = used(self.site.context, [self.call])
         if not calls and export.is_export and _is_finishing(attributes):
             self.replaced_by = self._reload(attributes)
@@ -169,10 +170,14 @@ class _Port:
                 f"{name!r} looks like a compiled artefact, which TorchNeuron cannot load: load the original checkpoint, "
                 "which its model card or model_index.json names"
             )
-        raise Unsure(
-            "without export=True it loads compiled artefacts, which TorchNeuron cannot load: load the original checkpoint, "
-            "and pass height and width where the pipeline is called"
-        )
+        reason = "without export=True it loads compiled artefacts, which TorchNeuron cannot load"
+        plain = self.module.calls_to(f"{self.site.row.to}.{_LOADED}")
+        if plain:
+            raise Unsure(
+                f"{reason}; line {plain[0].lineno} loads the original checkpoint with the class of diffusers: let that branch "
+                "serve Neuron as well"
+            )
+        raise Unsure(f"{reason}: load the original checkpoint, and pass height and width where the pipeline is called")
 
     def _loads(self, call: ast.Call) -> bool:
         name = self.module.qualname(call.func) or ""
@@ -183,11 +188,17 @@ class _Port:
         loaded = any(origin.look(name) is not None for name in _MERGED)
         return not loaded and origin.source is not None and visible(self.module, origin.source, place)
 
-    def _known(self, export: Export) -> None:
+    def _unknown(self, export: Export) -> None:
+        """Drop what neither library knows."""
         known = {*self._options("call"), *self._options("drop"), *self._options("keep"), *self._options("rename")}
-        unknown = [name for name in export.names if name not in known and name not in self._options("parts")]
-        if unknown:
-            raise Unsure(f"{unknown[0]}= is not known, and diffusers would ignore it without a word")
+        for name in export.names:
+            if name not in known and name not in self._options("parts"):
+                place = export.look(name)
+                self._note(
+                    place if place is not None else self.call,
+                    f"{name}= had no effect, and diffusers would ignore it too: take it out, or pass what was meant to the call",
+                )
+                export.take(name)
 
     # -- what moves to the calls --------------------------------------------------------------------------------------
 
@@ -275,9 +286,11 @@ class _Port:
                 return []
         if mode in (None, "none") or name in _EXACT:
             return []
-        spelled = self.site.spell(_DTYPES.get(name, ""), self.call) if name in _DTYPES else None
-        if spelled is None:
+        if name not in _DTYPES:
             raise Unsure(f"auto_cast_type={name!r} has no counterpart")
+        spelled = self.site.spell(_DTYPES[name], self.call)
+        if spelled is None:
+            raise Unsure("the name torch means something else here, or is imported only later")
         self.dtype = spelled.text
         return [InsertArgument(self.call, spelled.text, "dtype"), *spelled.operations]
 
@@ -366,8 +379,21 @@ class _Port:
             if call is not self.call and self._loads(call) and call.args and call.lineno > self.call.lineno:
                 again = self._again(Export(self.site, self.call), call)
                 if again and any(same_path(self.module, path, call.args[0]) for path in paths):
-                    return call.func.value
+                    return call.func.value if self._is_ported(call) else None
         return None
+
+    def _is_ported(self, call: ast.Call) -> bool:
+        """Whether another load of this file can be ported."""
+        cls = call.func.value
+        name = self.module.qualname(cls) or ""
+        found = self.site.context.row(name)
+        if found is None or found[0] is not self.site.rule:
+            return False
+        try:
+            _Port(replace(self.site, node=cls, row=found[1], qualname=name, binding=None), call).operations()
+        except Unsure:
+            return False
+        return True
 
     def _loaded(self, save: ast.Call | None) -> bool:
         """Whether the file still loads what is saved."""

@@ -19,6 +19,7 @@ The class, its arguments and every call of the model change together.
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterator, Sequence
 
 from neuron_port.codemods.argument_table import Called, claim_strings, value_of
@@ -169,11 +170,19 @@ class _Port:
         for other in self.module.calls_of(_LOADED):
             if other is self.call or not self._loads(other) or not other.args or other.lineno < self.call.lineno:
                 continue
-            if any(same_path(self.module, path, other.args[0]) for path in paths):
+            if any(same_path(self.module, path, other.args[0]) for path in paths) and self._is_ported(other):
                 self.follows, self.goes = (other.func.value,), True
                 self._artefacts(attributes)
                 return [RemoveStatement(statement(self.call)), *export.dead()]
         raise Unsure("it only compiles and saves, which TorchNeuron has no use for: drop the script")
+
+    def _is_ported(self, call: ast.Call) -> bool:
+        """Whether another load of this file can be ported."""
+        try:
+            _Port(dataclasses.replace(self.site, node=call.func.value, binding=None), call).operations()
+        except Unsure:
+            return False
+        return True
 
     def _arguments(self, export: Export, origin: Export) -> list[Operation]:
         cast, kind, given = (origin.look(name) for name in ("auto_cast", "auto_cast_type", "torch_dtype"))

@@ -17,7 +17,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from neuron_port.semantics.guards import same_chain
-from neuron_port.semantics.module import Module, ancestors, enclosing_class, enclosing_function
+from neuron_port.semantics.module import Module, enclosing_class, enclosing_function
+from neuron_port.semantics.nearest import nearest
 from neuron_port.semantics.pretrained_names import (
     LOADERS,
     PACKAGES,
@@ -215,9 +216,9 @@ class Pretrained:
             around = enclosing_class(node)
             return self._instance(around, depth) if around is not None else _UNKNOWN
         bindings = self.module.bindings(node)
-        nearest = _nearest(bindings, node)
-        if nearest is not None:
-            found = self._binding(nearest, depth)
+        last = nearest(bindings, node)
+        if last is not None:
+            found = self._binding(last, depth)
             if found.kind != "unknown":
                 return found
         return self._agreed([self._binding(binding, depth) for binding in bindings])
@@ -560,32 +561,6 @@ class Pretrained:
         if found.kind == "unknown" and name.startswith(("peft.", "trl.")):
             return Origin("model", Grade.CONSTRUCTOR, f"made by {name.rpartition('.')[2]}", name, node)
         return found
-
-
-def _nearest(bindings: list[Binding], node: ast.Name) -> Binding | None:
-    """The last binding that has surely run before ``node`` in its own scope, and after which no other one may have run."""
-    own = [item for item in bindings if item.scope is node.scope.owner(node.id) and item.node.lineno <= node.lineno]
-    blocks = {id(block) for block in ancestors(node)}
-    for binding in reversed(sorted(own, key=lambda item: (item.node.lineno, item.node.col_offset))):
-        if any(inner is node for inner in ast.walk(binding.value)) if binding.value is not None else False:
-            continue
-        place = next((item for item in ancestors(binding.node) if isinstance(item, ast.stmt)), None)
-        if place is not None and id(getattr(place, "parent", None)) in blocks and _same_branch(place, node):
-            return binding
-        return None
-    return None
-
-
-def _same_branch(place: ast.stmt, node: ast.AST) -> bool:
-    """Whether ``node`` is in the block of ``place``: not in the other branch of the ``if`` around it."""
-    around = place.parent
-    for item in (node, *ancestors(node)):
-        if getattr(item, "parent", None) is around:
-            for name in ("body", "orelse", "finalbody", "handlers"):
-                block = getattr(around, name, None)
-                if isinstance(block, list) and place in block:
-                    return item in block or (name == "body" and isinstance(around, (ast.Try, ast.With)))
-    return False
 
 
 def _index(target: ast.AST) -> int | None:

@@ -11,6 +11,7 @@ import ast
 from dataclasses import dataclass
 
 from neuron_port.semantics.module import Module
+from neuron_port.semantics.nearest import nearest
 from neuron_port.semantics.scopes import BindingKind
 
 _DEEPEST = 4
@@ -97,10 +98,15 @@ class _Follower:
         if not bindings or any(each.kind is not BindingKind.ASSIGN or each.value is None for each in bindings):
             return False
         complete = True
-        for binding in bindings:
+        last = nearest(bindings, name) if len(bindings) > 1 else None
+        for binding in bindings if last is None else [last]:
             complete = self.follow(binding.value, depth + 1) and complete
         for read in self._module.references(bindings[0]):
-            complete = self._read(read) and complete
+            other = nearest(bindings, read) if last is not None else None
+            if (
+                other is None or other is last
+            ):  # a name that is used again and again: what is read elsewhere is another one
+                complete = self._read(read) and complete
         return complete
 
     def _read(self, read: ast.Name) -> bool:

@@ -174,7 +174,6 @@ def test_what_is_not_in_sight_is_for_a_person() -> None:
             "NeuronStableDiffusionPipeline.from_pretrained(name, export=True, **shapes)",
             "not all of its arguments are in sight",
         ),
-        ("NeuronStableDiffusionPipeline.from_pretrained(name, export=True, shape=1)", "shape= is not known"),
         (
             "NeuronStableDiffusionPipeline.from_pretrained(name, export=True, height=512)",
             "it is not called in this file",
@@ -191,6 +190,56 @@ def test_what_is_not_in_sight_is_for_a_person() -> None:
         source = f"{IMPORT}def load(name, shapes):\n    return {call}\n"
         found = [finding for finding in check(source) if finding.code == "NP360" and finding.location.row == 3]
         assert len(found) == 1 and reason in found[0].message and found[0].fix is None, (call, found)
+
+
+def test_a_keyword_that_nobody_knows_goes() -> None:
+    assert_ported(
+        """\
+        import torch
+        from optimum.neuron import NeuronStableDiffusionPipeline
+        pipe = NeuronStableDiffusionPipeline.from_pretrained("a/b", export=True, num_image_per_prompt=4)
+        """,
+        """\
+        import torch
+        from diffusers import StableDiffusionPipeline
+        pipe = StableDiffusionPipeline.from_pretrained("a/b", dtype=torch.bfloat16).to("neuron")
+        pipe.unet.compile_repeated_blocks(backend="neuron", dynamic=False)
+        """,
+    )
+
+
+def test_a_name_that_is_used_again_has_its_last_value() -> None:
+    assert_ported(
+        """\
+        import torch
+        from optimum.neuron import NeuronStableDiffusionPipeline
+        shapes = {"height": 512, "width": 512}
+        pipe = NeuronStableDiffusionPipeline.from_pretrained("a/b", export=True, **shapes)
+        pipe("a cat")
+        shapes = {"height": 768, "width": 768}
+        pipe = NeuronStableDiffusionPipeline.from_pretrained("c/d", export=True, **shapes)
+        pipe("a dog")
+        """,
+        """\
+        import torch
+        from diffusers import StableDiffusionPipeline
+        pipe = StableDiffusionPipeline.from_pretrained("a/b", dtype=torch.bfloat16).to("neuron")
+        pipe.unet.compile_repeated_blocks(backend="neuron", dynamic=False)
+        pipe("a cat", height=512, width=512)
+        pipe = StableDiffusionPipeline.from_pretrained("c/d", dtype=torch.bfloat16).to("neuron")
+        pipe.unet.compile_repeated_blocks(backend="neuron", dynamic=False)
+        pipe("a dog", height=768, width=768)
+        """,
+    )
+
+
+def test_an_export_stays_where_its_reload_does() -> None:
+    source = IMPORT + (
+        'pipe = NeuronStableDiffusionPipeline.from_pretrained("a/b", export=True, height=512)\n'
+        'pipe.save_pretrained("out")\n'
+        'again = NeuronStableDiffusionPipeline.from_pretrained("out", **options)\n'
+    )
+    assert [(f.location.row, f.fix) for f in check(source) if f.code == "NP360"] == [(1, None), (2, None), (4, None)]
 
 
 def test_places() -> None:
