@@ -149,7 +149,7 @@ class _Port:
         operations += self._parallel(export, parts)
         operations += export.operations({"torch_dtype": "dtype", **self._options("rename")})
         operations += self._placed(adapters, parts)
-        for place in calls:
+        for place in calls if moved else ():
             operations += self._called(place, moved)
         self._artefacts(attributes)
         return operations
@@ -256,7 +256,8 @@ class _Port:
 
     def _resized(self, place: ast.Call, passed: Export, moved: dict[str, ast.expr]) -> list[Operation]:
         """The image that the size is taken from, where the call has no height and width."""
-        image = passed.look("image")
+        at = self.site.row.options.get("image_at", 1)
+        image = passed.look("image") or next(iter(place.args[at : at + 1]), None)
         if image is None:
             return []
         size = f"({_text(self.module, moved['width'])}, {_text(self.module, moved['height'])})"

@@ -54,6 +54,7 @@ from neuron_port.semantics.spreads import spreads_of
 _LOADED = "from_pretrained"
 _CLASS = "SentenceTransformer"
 _TYPES = {"bf16": '"bfloat16"', "fp16": '"float16"'}
+_EXACT = '"float32"'
 _VECTOR = "sentence_embedding"
 _FIELDS = frozenset({_VECTOR, "token_embeddings"})
 _FINISHING = frozenset({"save_pretrained", "push_to_hub"})
@@ -186,15 +187,15 @@ class _Port:
 
     def _arguments(self, export: Export, origin: Export) -> list[Operation]:
         cast, kind, given = (origin.look(name) for name in ("auto_cast", "auto_cast_type", "torch_dtype"))
-        dtype = None
+        dtype = _EXACT  # the weights were loaded in it, and Transformers 5 would take the type of the checkpoint
         if given is not None:
             dtype = origin.text(given)
         elif cast is not None:
             mode, name = word(self.module, cast), "bf16" if kind is None else word(self.module, kind)
             if mode is None or name is None:
                 raise Unsure("what auto_cast and auto_cast_type are is not in sight: pass model_kwargs")
-            dtype = _TYPES.get(name) if mode != "none" else None
-        self._cast = ".float()" if dtype is not None else ""
+            dtype = _TYPES.get(name, _EXACT) if mode != "none" else _EXACT
+        self._cast = ".float()" if dtype != _EXACT else ""
         for name in (*self.site.rule.options["drop"], "torch_dtype"):
             export.take(name)
         operations = export.operations(self.site.rule.options["rename"])
@@ -202,8 +203,7 @@ class _Port:
         if device is None:
             raise Unsure("the name torch means something else here")
         operations += [InsertArgument(self.call, escaped(device.text), "device"), *device.operations]
-        if dtype is not None:
-            operations.append(InsertArgument(self.call, f'{{{{"dtype": {escaped(dtype)}}}}}', "model_kwargs"))
+        operations.append(InsertArgument(self.call, f'{{{{"dtype": {escaped(dtype)}}}}}', "model_kwargs"))
         return operations
 
     # -- encode -----------------------------------------------------------------------------------------------------

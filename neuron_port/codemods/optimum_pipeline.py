@@ -65,6 +65,7 @@ _DEFAULTS = {
 _ALIASES = {"ner": "token-classification", "sentiment-analysis": "text-classification"}
 _PADDED = frozenset({"text-classification", "fill-mask", "feature-extraction", "token-classification"})
 _DTYPES = {"bf16": "torch.bfloat16", "fp16": "torch.float16"}
+_EXACT = "torch.float32"
 _LENGTH = 128  # what optimum-neuron compiled for where no shapes were given
 
 
@@ -115,7 +116,7 @@ class _Port:
         operations += self._model(given, known, task)
         for name in _GONE:
             operations += unread(self.module, export.take(name))
-        operations += self._dtype(given)
+        operations += self._dtype(given, known)
         operations += export.operations({"use_auth_token": "token", "torch_dtype": "dtype"})
         operations += self._device(export)
         if batch is not None and "batch_size" not in given:
@@ -192,22 +193,26 @@ class _Port:
             raise Unsure(f"which model optimum-neuron took for the task {task or ''} is not known: name it")
         return [InsertArgument(self.call, f'"{default}"', "model")]
 
-    def _dtype(self, given: dict[str, ast.expr]) -> list[Operation]:
-        options = literal(self.module, given.get("compiler_args"))
-        if "compiler_args" not in given or "torch_dtype" in given or "dtype" in given:
+    def _dtype(self, given: dict[str, ast.expr], task: str | None) -> list[Operation]:
+        """The type that the weights were loaded in, or that the compiler cast to; Transformers 5 takes the checkpoint's."""
+        if "torch_dtype" in given or "dtype" in given or not is_true(given.get("export")):
             return []
-        if not isinstance(options, ast.Dict):
+        options = literal(self.module, given.get("compiler_args"))
+        if "compiler_args" in given and not isinstance(options, ast.Dict):
             raise Unsure("compiler_args is not in sight: pass the dtype")
         found = {
             key.value: word(self.module, value)
-            for key, value in zip(options.keys, options.values)
+            for key, value in zip(getattr(options, "keys", ()), getattr(options, "values", ()))
             if isinstance(key, ast.Constant)
         }
-        if found.get("auto_cast") in (None, "none"):
+        cast = found.get("auto_cast") not in (None, "none")
+        if task == "text-generation" and not cast:
             return []
-        name = _DTYPES.get(found.get("auto_cast_type", "bf16") or "")
-        spelled = self.site.spell(name, self.call) if name else None
-        return [InsertArgument(self.call, spelled.text, "dtype"), *spelled.operations] if spelled else []
+        name = _DTYPES.get(found.get("auto_cast_type", "bf16") or "", _EXACT) if cast else _EXACT
+        spelled = self.site.spell(name, self.call)
+        if spelled is None:
+            raise Unsure("the name torch means something else here, or is imported only later")
+        return [InsertArgument(self.call, spelled.text, "dtype"), *spelled.operations]
 
     def _device(self, export: Export) -> list[Operation]:
         if export.look("device") is not None or export.look("device_map") is not None:

@@ -23,7 +23,7 @@ def test_a_call_becomes_encode(name: str) -> None:
         from sentence_transformers import SentenceTransformer
         tok = AutoTokenizer.from_pretrained("a/b")
         texts = ["a", "b"]
-        m = SentenceTransformer("a/b", device="neuron")
+        m = SentenceTransformer("a/b", device="neuron", model_kwargs={"dtype": "float32"})
         m.max_seq_length = 32
         e = m.encode(texts, batch_size=2, processing_kwargs={"text": {"padding": "max_length"}}, convert_to_tensor=True).cpu()
         """,
@@ -46,7 +46,7 @@ def test_one_text_stays_a_batch_of_one() -> None:
         from transformers import AutoTokenizer
         from sentence_transformers import SentenceTransformer
         tok = AutoTokenizer.from_pretrained("a/b")
-        m = SentenceTransformer("a/b", device="neuron")
+        m = SentenceTransformer("a/b", device="neuron", model_kwargs={"dtype": "float32"})
         text = "a"
         outputs = m.encode([text], convert_to_tensor=True).cpu()
         print(outputs.shape)
@@ -89,7 +89,7 @@ def test_encode_gave_tensors_on_the_cpu() -> None:
         """,
         """\
         from sentence_transformers import SentenceTransformer
-        m = SentenceTransformer("a/b", device="neuron")
+        m = SentenceTransformer("a/b", device="neuron", model_kwargs={"dtype": "float32"})
         m.max_seq_length = 384
         a = m.encode(["a"], normalize_embeddings=True, batch_size=4, processing_kwargs={"text": {"padding": "max_length"}}, convert_to_tensor=True).cpu()
         print(m.similarity(a, a))

@@ -15,7 +15,8 @@ def test_calls_pad_to_the_compiled_length(source: str) -> None:
         """,
         """\
         from transformers import pipeline
-        p = pipeline("text-classification", model="a/b", device="neuron", batch_size=4)
+        import torch
+        p = pipeline("text-classification", model="a/b", dtype=torch.float32, device="neuron", batch_size=4)
         print(p("good", padding="max_length", truncation=True, max_length=64))
         """,
     )
@@ -30,7 +31,8 @@ def test_default_shapes_and_the_default_model() -> None:
         """,
         """\
         from transformers import pipeline
-        p = pipeline("feature-extraction", model="distilbert-base-cased", device="neuron")
+        import torch
+        p = pipeline("feature-extraction", model="distilbert-base-cased", dtype=torch.float32, device="neuron")
         print(p("good", tokenize_kwargs={"padding": "max_length", "truncation": True, "max_length": 128}))
         """,
     )
