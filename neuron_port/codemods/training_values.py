@@ -35,6 +35,7 @@ def inspect(site: Site) -> Iterator[Report]:
         yield _report(site, chain, entry[kind])
 
 
+_UNREAD = "{name} is set on an object that does not read it"
 # What a rule can port is ported together with the class; a plain trainer's are the business of other rules.
 _CHANGES = frozenset({"attribute", "value", "remove"})
 _HOLDS = {"arguments": holds_arguments, "trainer": holds_trainer}
@@ -42,6 +43,8 @@ _HOLDS = {"arguments": holds_arguments, "trainer": holds_trainer}
 
 def _is_own(site: Site, chain: ast.Attribute) -> bool:
     """Whether the file gives such an object an attribute of this name itself."""
+    if not isinstance(chain.ctx, ast.Load):
+        return isinstance(chain.value, ast.Name) and chain.value.id == "self"
     return any(
         isinstance(target.value, ast.Name) and ast.unparse(target.value) == ast.unparse(chain.value)
         for target, _ in site.module.found.stores.get(chain.attr, ())
@@ -54,7 +57,8 @@ def _report(site: Site, chain: ast.Attribute, entry: dict) -> Report:
     severity = Severity.parse(entry.get("severity", "error"))
     stored = not isinstance(chain.ctx, ast.Load)
     if stored:
-        return site.report(message, severity=severity, applicability=Applicability.MANUAL)
+        message = f"{_UNREAD.format(name=chain.attr)}; {message}"
+        return site.report(message, severity=Severity.WARNING, applicability=Applicability.MANUAL)
     if "attribute" in entry:
         return site.report(message, severity=severity, operations=[RenameAttribute(chain, entry["attribute"])])
     if "value" in entry:
