@@ -13,7 +13,16 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Called, called, claim, value_of
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.training_sizes import KEYWORD, Size, distributed_config, escaped, is_one, writable
+from neuron_port.codemods.training_sizes import (
+    KEYWORD,
+    NO_PLAN,
+    Size,
+    distributed_config,
+    escaped,
+    is_one,
+    without_plan,
+    writable,
+)
 from neuron_port.codemods.unwrapped import inspect as unwrapped
 from neuron_port.edits.operations import InsertArgument, Operation, Replace
 from neuron_port.findings import Applicability, Severity
@@ -45,6 +54,9 @@ def inspect(site: Site) -> Iterator[Report]:
         yield site.report(_PIPELINE, severity=Severity.ERROR, applicability=Applicability.MANUAL)
         return
     size = _size(site, target)
+    for call in _loads(site) if size.literal is not None else ():
+        if without_plan(site, call):
+            yield site.report(NO_PLAN, node=call.func, severity=Severity.ERROR, applicability=Applicability.MANUAL)
     written = [each for call in _loads(site) for each in _sharded(site, call, size)]
     for report in unwrapped(site):
         if written and report.fixable:
@@ -83,7 +95,9 @@ def _loads(site: Site) -> Iterator[ast.Call]:
 
 
 def _sharded(site: Site, call: ast.Call, size: Size) -> list[Operation]:
-    if size.value is None or any(keyword.arg == "distributed_config" for keyword in call.keywords):
+    if size.value is None or (size.literal is not None and without_plan(site, call)):
+        return []
+    if any(keyword.arg == "distributed_config" for keyword in call.keywords):
         return []
     text = distributed_config(site, size, call)
     if text is None:

@@ -19,12 +19,14 @@ from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.training_sizes import (
     CONFIGS,
     KEYWORD,
+    NO_PLAN,
     Size,
     adapters,
     distributed_config,
     escaped,
     is_one,
     size_at,
+    without_plan,
     writable,
 )
 from neuron_port.edits.operations import AddElement, InsertArgument, Operation
@@ -134,6 +136,9 @@ def _loaded(site: Site, target: Called) -> Iterator[Report]:
     if target.hidden or target.argument("distributed_config") is not None:
         return
     size = size_at(site, target.call)
+    if size.literal is not None and without_plan(site, target.call):
+        yield site.report(NO_PLAN, severity=Severity.ERROR, applicability=Applicability.MANUAL)
+        return
     written = distributed_config(site, size, target.call) if size.value is not None else None
     if written is not None:
         yield site.report(

@@ -5,12 +5,14 @@
     ModelParallelismPlugin(tensor_parallel_size=8)                    )
 
 optimum-neuron worked out the data parallel size from the number of processes; the sizes of a DistributedConfig have to
-multiply up to it. Transformers starts the process group itself when it loads a model with such sizes.
+multiply up to it. Transformers starts the process group itself when it loads a model with such sizes. A size that may be
+1 is asked first: without tensor parallelism the Trainer's plain data parallelism is what optimum-neuron did.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,6 +32,10 @@ from neuron_port.semantics.training_settings import (
 
 _ADAPTERS = (
     "; LoRA over fsdp_size > 1 is marked as unfinished in Transformers, so try it, or let tp_size take all processes"
+)
+NO_PLAN = (
+    "this type of model has no tensor parallel plan in Transformers (ValueError): where it fits one core leave the size out, so that "
+    "processes are data parallel, or shard it with distributed_config=DistributedConfig(fsdp_size=...)"
 )
 KEYWORD = "tensor_parallel_size"
 CONFIGS = ("TrainingNeuronConfig", "ModelParallelismPlugin")
@@ -100,13 +106,33 @@ def distributed_config(site: Site, size: Size, place: ast.AST) -> Spelling | Non
     environ = site.spell("os.environ", place)
     if config is None or environ is None or size.value is None:
         return None
-    plain = isinstance(size.value, (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+    simple = isinstance(size.value, (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Call))
     text = ast.unparse(size.value)
-    divisor = text if plain else f"({text})"
-    # One process without torchrun has no WORLD_SIZE, and needs none where the size may be 1.
-    world = f'{environ.text}["WORLD_SIZE"]' if size.literal is not None else f'{environ.text}.get("WORLD_SIZE", 1)'
-    code = f"{config.text}(tp_size={text}, fsdp_size=int({world}) // {divisor})"
+    operand = text if simple else f"({text})"
+    code = f'{config.text}(tp_size={text}, fsdp_size=int({environ.text}["WORLD_SIZE"]) // {operand})'
+    if size.literal is None:
+        # A size of 1 stays plain data parallelism, and needs no torchrun.
+        code = f"{code} if {operand} > 1 else None"
     return Spelling(code, (*config.operations, *environ.operations))
+
+
+def without_plan(site: Site, call: ast.Call) -> bool:
+    """Whether the model that ``call`` loads is of a type, by its class or its name, that cannot be tensor parallel."""
+    rule = site.context.rules.get("NP307")
+    if rule is None:
+        return False
+    pattern = re.compile(rule.options["without_plan"])
+    owner = (site.module.qualname(call.func) or "").split(".")[-2:][0]
+    given = Called(call).argument("pretrained_model_name_or_path", 0)
+    name = _literal(site.module, value_of(given)) if given is not None else None
+    return bool(pattern.search(owner) or (name and pattern.search(name.rpartition("/")[2])))
+
+
+def _literal(module: Module, value: ast.expr) -> str | None:
+    if isinstance(value, ast.Name):
+        bindings = module.bindings(value)
+        value = bindings[0].value if len(bindings) == 1 and bindings[0].kind is BindingKind.ASSIGN else value
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
 
 
 def adapters(site: Site) -> str:

@@ -64,11 +64,11 @@ def load(name):
         ("1", ""),
         (
             "tp",
-            ', distributed_config=DistributedConfig(tp_size=tp, fsdp_size=int(os.environ.get("WORLD_SIZE", 1)) // tp)',
+            ', distributed_config=DistributedConfig(tp_size=tp, fsdp_size=int(os.environ["WORLD_SIZE"]) // tp) if tp > 1 else None',
         ),
         (
             "2 * n",
-            ', distributed_config=DistributedConfig(tp_size=2 * n, fsdp_size=int(os.environ.get("WORLD_SIZE", 1)) // (2 * n))',
+            ', distributed_config=DistributedConfig(tp_size=2 * n, fsdp_size=int(os.environ["WORLD_SIZE"]) // (2 * n)) if (2 * n) > 1 else None',
         ),
     ],
 )
@@ -91,7 +91,7 @@ def main(tp):
 """
     assert ported(before).splitlines()[-1] == (
         '    model = AutoModelForCausalLM.from_pretrained("x", distributed_config=DistributedConfig(tp_size=tp, '
-        'fsdp_size=int(os.environ.get("WORLD_SIZE", 1)) // tp))'
+        'fsdp_size=int(os.environ["WORLD_SIZE"]) // tp) if tp > 1 else None)'
     )
     assert "trn_config" not in ported(before)
 

@@ -9,11 +9,11 @@ from tests.porting import assert_ported, check, ported
 
 ARGUMENTS = "from optimum.neuron import NeuronTrainingArguments\n\n"
 LAZY = "from optimum.neuron.distributed import lazy_load_for_parallelism\nfrom transformers import AutoModelForCausalLM\n\n"
-SHARDED = "distributed_config=DistributedConfig(tp_size={0}, fsdp_size=int(os.environ{1}) // {0})"
+SHARDED = 'distributed_config=DistributedConfig(tp_size={0}, fsdp_size=int(os.environ["WORLD_SIZE"]) // {0}){1}'
 
 
 def sharded(size: str) -> str:
-    return SHARDED.format(size, '["WORLD_SIZE"]' if size.isdigit() else '.get("WORLD_SIZE", 1)')
+    return SHARDED.format(size, "" if size.isdigit() else f" if {size} > 1 else None")
 
 
 def last(source: str) -> str:
@@ -169,3 +169,30 @@ def test_plugin_that_is_handed_on_is_reported() -> None:
     )
     assert [finding.location.row for finding in check(source) if finding.code == "NP345"] == [1, 3]
     assert ported(source) == source
+
+
+# -- models without a plan -----------------------------------------------------------------------------------------------------
+
+BERT = 'AutoModelForSequenceClassification.from_pretrained("google-bert/bert-base-uncased")'
+
+
+@pytest.mark.parametrize("load", [BERT, 'BertForSequenceClassification.from_pretrained("x")'])
+def test_model_without_a_plan_is_for_a_person(load: str) -> None:
+    source = (
+        "from optimum.neuron.distributed import lazy_load_for_parallelism\n"
+        f"from transformers import {load.partition('.')[0]}\n\n"
+        f"with lazy_load_for_parallelism(tensor_parallel_size=8):\n    model = {load}\n"
+    )
+    assert last(source) == f"model = {load}"
+    assert any("no tensor parallel plan" in each.message for each in check(source) if each.severity is Severity.ERROR)
+
+
+def test_model_without_a_plan_is_not_sharded_by_the_arguments() -> None:
+    source = (
+        "from optimum.neuron import NeuronTrainingArguments\nfrom transformers import AutoModelForSequenceClassification\n\n"
+        f'args = NeuronTrainingArguments("out", tensor_parallel_size=2)\nmodel = {BERT}\n'
+    )
+    assert last(source) == f"model = {BERT}"
+    assert [
+        (each.location.row, each.severity.word) for each in check(source) if "no tensor parallel" in each.message
+    ] == [(5, "error")]
