@@ -15,10 +15,11 @@ from neuron_port.codemods.traced_calls import grad_mode
 from neuron_port.edits.operations import DropArgument, GuardStatement, Operation, Replace
 from neuron_port.findings import Applicability
 from neuron_port.semantics.flow import Flow
-from neuron_port.semantics.module import enclosing_function, statement
+from neuron_port.semantics.module import ancestors, enclosing_function, statement
 
 INPUTS, OUTPUTS = "NP308", "NP309"
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
+_DISPLAYS = (ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 # Arguments of a model that are no tensors.
 _PLAIN = frozenset(
     {"return_dict", "output_attentions", "output_hidden_states", "use_cache", "interpolate_pos_encoding"}
@@ -65,13 +66,14 @@ def inputs(site: Site, load: Load, dtype: str | None) -> Iterator[Report]:
 def outputs(site: Site, load: Load, dtype: str | None) -> Iterator[Report]:
     """One report for each place where a result of the model is read."""
     context = site.context
-    half = dtype is not None and not dtype.endswith("float32")
-    template = "{x}.float().cpu()" if half else "{x}.cpu()"
+    half = ".float()" if dtype is not None and not dtype.endswith("float32") else ""
     for call in calls(load):
+        detached = "" if _is_wrappable(call) or grad_mode(site.module, call) is not None else ".detach()"
+        template = f"{{x}}{detached}{half}.cpu()"
         holders = Flow(context.module, context.processes.function).holders(call)
         if is_told(site, call, OUTPUTS):
             continue
-        escaped = next((holder for holder in holders if _escapes(site, holder)), None)
+        escaped = next((holder for holder in holders if escapes(site, holder)), None)
         if escaped is not None:
             yield _whole(site, load, call)
             continue
@@ -86,6 +88,33 @@ def outputs(site: Site, load: Load, dtype: str | None) -> Iterator[Report]:
                     operations=[Replace(read, template, {"x": read})],
                     follows=(load.name,),
                 )
+
+
+def tokens(site: Site, load: Load) -> Iterator[Report]:
+    """One report for each place where tokens that the model decoded become an array."""
+    context = site.context
+    for call in load.methods("generate"):
+        for holder in Flow(context.module, context.processes.function).holders(call):
+            if _becomes_array(site, holder) and not is_told(site, holder, OUTPUTS):
+                yield site.report(
+                    _OUTPUT,
+                    node=holder,
+                    code=OUTPUTS,
+                    applicability=Applicability.UNSAFE,
+                    operations=[Replace(holder, "{x}.cpu()", {"x": holder})],
+                    follows=(load.name,),
+                )
+
+
+def _becomes_array(site: Site, holder: ast.expr) -> bool:
+    """``tokens.numpy()``, ``tokens[0].numpy()``, ``np.array(tokens)``, with nothing on the way that copies to the host."""
+    top: ast.AST = holder
+    while isinstance(top.parent, ast.Subscript) and top.parent.value is top:
+        top = top.parent
+    parent = top.parent
+    if isinstance(parent, ast.Attribute):
+        return parent.attr == "numpy"
+    return isinstance(parent, ast.Call) and (site.module.qualname(parent.func) or "").startswith("numpy.")
 
 
 def _whole(site: Site, load: Load, call: ast.Call) -> Report:
@@ -202,12 +231,20 @@ def is_told(site: Site, node: ast.AST, code: str) -> bool:
 
 def _without_gradients(site: Site, call: ast.Call) -> Iterator[Operation]:
     """``with torch.inference_mode():`` around the statement, where nothing around it says so."""
-    place = statement(call)
     mode = site.spell("torch.inference_mode", call)
-    if mode is None or not isinstance(place, _SIMPLE) or grad_mode(site.module, call) is not None:
-        return
-    yield GuardStatement(place, f"{mode.text}()", "with")
-    yield from mode.operations
+    if mode is not None and _is_wrappable(call) and grad_mode(site.module, call) is None:
+        yield GuardStatement(statement(call), f"{mode.text}()", "with")
+        yield from mode.operations
+
+
+def _is_wrappable(call: ast.Call) -> bool:
+    """Whether a call runs where its statement does, and nothing else runs while the statement waits."""
+    for around in ancestors(call):
+        if isinstance(around, ast.stmt):
+            return isinstance(around, _SIMPLE)
+        if isinstance(around, (ast.Lambda, ast.GeneratorExp, ast.Yield, ast.YieldFrom)):
+            return False
+    return False
 
 
 def _read(holder: ast.expr) -> ast.expr | None:
@@ -235,9 +272,13 @@ def _stays(read: ast.expr) -> bool:
         top = parent
 
 
-def _escapes(site: Site, holder: ast.expr) -> bool:
-    """Whether what a model returned is handed on as a whole, to something that may not expect it on the device."""
+def escapes(site: Site, holder: ast.expr) -> bool:
+    """Whether a value is handed on as a whole, to something that may not expect it on the device."""
     parent = holder.parent
+    if isinstance(parent, _DISPLAYS):
+        return True
+    if isinstance(parent, ast.Assign):
+        return any(isinstance(target, ast.Subscript) for target in parent.targets)
     if isinstance(parent, (ast.Return, ast.Yield)):
         around = enclosing_function(holder)
         calls = site.module.calls_of(around.name) if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
@@ -249,6 +290,6 @@ def _escapes(site: Site, holder: ast.expr) -> bool:
     name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
     return (
         not name.startswith(("post_process", "print"))
-        and name not in ("type", "len", "isinstance")
+        and name not in ("type", "len", "isinstance", "pipeline")
         and site.context.processes.function(parent.func) is None
     )

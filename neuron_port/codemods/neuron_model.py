@@ -21,7 +21,7 @@ from neuron_port.codemods.arguments import Unmappable
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.codemods.neuron_base import as_type
-from neuron_port.codemods.neuron_calls import inputs, outputs
+from neuron_port.codemods.neuron_calls import escapes, inputs, outputs, tokens
 from neuron_port.codemods.neuron_config import consumed
 from neuron_port.codemods.neuron_files import artefacts, members, processors
 from neuron_port.codemods.neuron_load import Load, loads
@@ -112,7 +112,7 @@ def _loaded(site: Site, load: Load) -> Iterator[Report]:
         follows = [source.name] if source is not load else []
         cores = load.kind == "decoder" and source.option(*CORES) is None
         yield site.report(
-            _words(site, _LOADED + (_ALL_CORES if cores else "")),
+            _words(site, _LOADED + (_ALL_CORES if cores else "")) + _handed_on(site, load),
             operations=operations,
             use=renamed[1],
             follows=[*follows, *_made_by(load)],
@@ -122,6 +122,7 @@ def _loaded(site: Site, load: Load) -> Iterator[Report]:
             yield report
     yield from inputs(site, load, dtype)
     yield from outputs(site, load, dtype)
+    yield from tokens(site, load)
     if generates(load):
         yield from caches(site, load, source, dtype)
     yield from lengths(site, load, source)
@@ -129,6 +130,14 @@ def _loaded(site: Site, load: Load) -> Iterator[Report]:
     yield from artefacts(site, load)
     yield from processors(site, load)
     yield from members(site, load, source)
+
+
+def _handed_on(site: Site, load: Load) -> str:
+    """What is said about a model that leaves the file, where its calls are not in sight; ``generate`` moves its inputs."""
+    if generates(load):
+        return ""
+    holder = next((holder for holder in load.holders if escapes(site, holder)), None)
+    return f"; line {holder.lineno} hands it on, and what calls it moves its inputs to model.device" if holder else ""
 
 
 def _only_saved(site: Site, load: Load, options: Options) -> Iterator[Report]:

@@ -93,6 +93,9 @@ class Options:
         self._shared()
         self._listed()
         self._positional()
+        revision = self.source.option("checkpoint_revision")
+        if revision is not None and self.load.target.argument("revision") is None:
+            self._insert("revision", "{value}", {"value": revision.value})
         self._dtype()
         self._cores()
         self._emptied()
@@ -155,14 +158,14 @@ class Options:
             if kind not in entry.get("kinds", (kind,)):
                 continue
             for argument in self._left(entry["option"]):
-                if entry.get("manual"):
+                if entry.get("manual") and literal(self.site.context, value_of(argument)) != 1:
                     raise Unportable(f"{entry['option']}=: {entry['message']}")
                 if "rename" in entry and self.load.target.argument(entry["rename"]) is None:
                     self._report(argument, entry["message"], [rename(self.load.target, argument, entry["rename"])])
                 else:
                     self._drop(argument, entry["message"])
-            config = self.load.config
-            if entry.get("manual") and config is not None and config.argument(entry["option"]) is not None:
+            said = self.source.option(entry["option"]) if entry.get("manual") else None
+            if said is not None and literal(self.site.context, said.value) != 1:
                 raise Unportable(f"{entry['option']}=: {entry['message']}")
 
     def _positional(self) -> None:

@@ -22,6 +22,8 @@ from neuron_port.semantics.spreads import spreads_of
 
 CACHE, SIDE, LENGTH = "NP310", "NP311", "NP312"
 _LENGTHS = ("sequence_length", "n_positions")
+# Options of the exporter that are arguments of ``generate``; images cannot be read in chunks.
+_OF_GENERATE = ("num_beams", "prefill_chunk_size")
 _FLOATING = ("pixel_values", "input_values", "input_features")
 _GENERATES = ("decoder", "vision-text", "seq2seq", "speech")
 _CACHED = (
@@ -66,9 +68,10 @@ def caches(site: Site, load: Load, source: Load, dtype: str | None) -> Iterator[
         fits = length is not None and is_visible(length, place)
         if fits and not any(each.argument("max_cache_len") for each in (target, known)):
             operations.append(InsertArgument(place, "{length}", "max_cache_len", holes={"length": length}))
-        beams = source.option("num_beams")
-        if beams is not None and target.argument("num_beams") is None and is_visible(beams.value, call):
-            operations.append(InsertArgument(call, "{beams}", "num_beams", holes={"beams": beams.value}))
+        for name in _OF_GENERATE if load.kind != "vision-text" else ():
+            said = source.option(name)
+            if said is not None and target.argument(name) is None and is_visible(said.value, call):
+                operations.append(InsertArgument(call, "{said}", name, holes={"said": said.value}))
         if floating_inputs(load, dtype):
             operations += _cast(site, call)
         if operations:

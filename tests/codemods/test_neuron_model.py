@@ -285,6 +285,52 @@ def run(a, b):
     assert "        second = model(b.to(model.device)).logits.argmax().item()\n" in after
 
 
+@pytest.mark.parametrize(
+    ("statement", "written"),
+    [
+        ("f = lambda ids: model(ids).logits", "f = lambda ids: model(ids.to(model.device)).logits.detach().cpu()"),
+        (
+            "while model(x).logits.sum() > 0:\n    pass",
+            "while model(x.to(model.device)).logits.detach().cpu().sum() > 0:",
+        ),
+        ("g = (model(x).logits for x in y)", "g = (model(x.to(model.device)).logits.detach().cpu() for x in y)"),
+        ("many = [model(x) for x in y]", 'many = [to_device(model(x.to(model.device)), "cpu") for x in y]'),
+        ('kept["x"] = model(x)', 'kept["x"] = to_device(model(x.to(model.device)), "cpu")'),
+    ],
+)
+def test_calls_that_run_elsewhere_or_are_kept(statement: str, written: str) -> None:
+    before = f"""{TASK}
+x, y, kept = 1, [], {{}}
+model = NeuronModelForSequenceClassification.from_pretrained("bert", export=True)
+{statement}
+"""
+    after = ported(before, level="unsafe")
+    assert written in after
+    assert ("inference_mode" in after) is ("to_device" in written)
+
+
+@pytest.mark.parametrize(
+    ("shown", "written"),
+    [
+        ("out.numpy()", "out.cpu().numpy()"),
+        ("out[0].numpy()", "out.cpu()[0].numpy()"),
+        ("np.array(out)", "np.array(out.cpu())"),
+        ("out.cpu().numpy()", "out.cpu().numpy()"),
+        ("out.tolist()", "out.tolist()"),
+    ],
+)
+def test_tokens_that_become_arrays(shown: str, written: str) -> None:
+    before = f"""import numpy as np
+{CAUSAL}
+
+def run(ids):
+    model = NeuronModelForCausalLM.from_pretrained("gpt2", export=True)
+    out = model.generate(ids)
+    return {shown}
+"""
+    assert f"    return {written}\n" in ported(before, level="unsafe")
+
+
 def test_encoding_that_is_read_again_is_copied() -> None:
     before = f"""{TASK}from transformers import AutoTokenizer
 
