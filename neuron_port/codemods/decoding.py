@@ -95,7 +95,7 @@ def decoding(context: Context, node: ast.Attribute) -> Decoding | None:
         spread = spread_of(module, passed, call)
         home = _root(context, passed)
         target = Called(call, spreads=(spread,))
-        return Decoding(target, home, None if home is not None else passed, _model(context, node, target, [passed]))
+        return Decoding(target, home, None if home is not None else passed, _model(context, node, target, [], [passed]))
     return None
 
 
@@ -103,16 +103,21 @@ def of_call(context: Context, target: Called, generate: ast.Attribute | None = N
     """The options that a call is given; ``generate`` is the ``model.generate`` that they are for."""
     hidden = None
     for keyword in target.call.keywords:
-        if keyword.arg is None and _hides(context, keyword.value):
-            hidden = keyword.value
-    inputs = [*target.call.args[target.shift :], *(item.value for item in target.call.keywords if item.arg is None)]
-    model = _model(context, generate, target, inputs) if generate is not None else None
+        if keyword.arg is None and (
+            _hides(context, keyword.value) if generate is not None else _root(context, keyword.value) is None
+        ):
+            hidden = keyword.value  # without a generate there are no inputs that it may be
+    spread = [item.value for item in target.call.keywords if item.arg is None]
+    positional = target.call.args[target.shift :]
+    model = _model(context, generate, target, positional, spread) if generate is not None else None
     return Decoding(target, target.call, hidden, model)
 
 
-def _model(context: Context, generate: ast.Attribute, target: Called, inputs: list[ast.expr]) -> Origin:
+def _model(
+    context: Context, generate: ast.Attribute, target: Called, positional: list[ast.expr], spread: list[ast.expr]
+) -> Origin:
     given = {keyword_of(argument) for argument in target.named}
-    return context.pretrained.decoder(generate.value, given, inputs)
+    return context.pretrained.decoder(generate.value, given, positional, spread)
 
 
 def inputs_of(use: Decoding) -> list[ast.expr]:
@@ -144,9 +149,9 @@ def _hides(context: Context, value: ast.expr) -> bool:
     if isinstance(value, (ast.DictComp, ast.Subscript)):
         return False
     if isinstance(value, ast.Call):
-        return not (isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda", "items")) and bool(
-            _OPTIONS.search(_last(value.func))
-        )
+        if isinstance(value.func, ast.Attribute) and value.func.attr in ("to", "cuda"):
+            return _hides(context, value.func.value)
+        return not _INPUTS.search(_last(value.func))
     name = _last(value)
     return not _INPUTS.search(name) and bool(_OPTIONS.search(name))
 

@@ -19,7 +19,7 @@ from neuron_port.codemods.argument_table import Called, by_entries, matches, rep
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.decoding import Decoding, uses
 from neuron_port.edits.operations import RemoveStatement, Replace, SetString
-from neuron_port.findings import Applicability
+from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.receivers import Grade
 
 
@@ -35,7 +35,18 @@ def inspect(site: Site) -> Iterator[Report]:
                 report.evidence = use.model.text
                 if use.model.grade < Grade.USAGE:
                     report.leave()
-            yield report
+            yield _weighed(report, table)
+
+
+def _weighed(report: Report, table: list) -> Report:
+    """A value that nobody can read may be the one that is all right."""
+    node = report.node.value if isinstance(report.node, ast.keyword) else report.node
+    name = report.node.arg if isinstance(report.node, ast.keyword) else None
+    kept = next((entry["keep"][0] for entry in table if entry["keyword"] == name and "keep" in entry), None)
+    if kept is not None and isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.IfExp)):
+        report.severity = min(report.severity, Severity.WARNING)
+        report.message = f"{report.message}; {kept} is all right"
+    return report
 
 
 def _passed(site: Site) -> Iterator[Decoding]:

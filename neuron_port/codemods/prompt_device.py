@@ -137,7 +137,6 @@ def _without(move: ast.expr) -> list[Operation]:
     source = move.func.value if isinstance(move, ast.Call) else move.generators[0].iter.func.value
     statement = move.parent
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        if isinstance(target, ast.Name) and isinstance(source, ast.Name) and source.id == target.id:
+        if ast.unparse(statement.targets[0]) == ast.unparse(source):
             return [RemoveStatement(statement)]
     return [Replace(move, "{value}", {"value": source})]

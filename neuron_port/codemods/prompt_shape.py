@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from neuron_port.codemods.argument_table import Called
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.decoding import Decoding, of_call, prompt_call, uses_of_transformers
+from neuron_port.codemods.padding_side import side_is_left
 from neuron_port.edits.operations import InsertArgument
 from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.pretrained_names import Decodes
 from neuron_port.semantics.receivers import Grade
 from neuron_port.semantics.spreads import spreads_of
 
@@ -33,12 +35,21 @@ def inspect(site: Site) -> Iterator[Report]:
         if given.hidden is not None or given.has("pad_to_multiple_of", "tokenizer_kwargs"):
             continue
         padding = given.value("padding")
-        if padding is None or is_false(padding):
+        if padding is None or (isinstance(padding, ast.Constant) and padding.value is False):
+            if "prompt of any length" in site.context.memo:
+                continue
+            site.context.memo.add("prompt of any length")  # said once in a file
             yield site.report(
                 site.rule.options["alone"], node=call, severity=Severity.INFO, applicability=Applicability.MANUAL
             )
         elif isinstance(padding, ast.Constant) and padding.value in (True, "longest"):
-            yield site.report(site.rule.options["padded"], node=call, operations=[_insertion(call, use)])
+            sure = use.model.decodes is Decodes.ENCODER_DECODER or side_is_left(site, use, call)
+            message = site.rule.options["padded"]
+            yield site.report(
+                message if sure else f"{message}; {site.rule.options['side']}",
+                node=call,
+                operations=[_insertion(call, use)] if sure else [],
+            )
 
 
 def _insertion(call: ast.Call, use: Decoding) -> InsertArgument:
@@ -47,8 +58,3 @@ def _insertion(call: ast.Call, use: Decoding) -> InsertArgument:
     if isinstance(call.func, ast.Attribute) and call.func.attr == "apply_chat_template":
         return InsertArgument(call, f'{{{{"pad_to_multiple_of": {multiple}}}}}', "tokenizer_kwargs")
     return InsertArgument(call, str(multiple), "pad_to_multiple_of")
-
-
-def is_false(value: ast.expr) -> bool:
-    """Whether a value is the literal ``False``."""
-    return isinstance(value, ast.Constant) and value.value is False

@@ -32,7 +32,7 @@ from neuron_port.codemods.prompt_shape import MULTIPLE
 from neuron_port.edits.operations import InsertArgument, InsertStatement, Operation
 from neuron_port.findings import Severity
 from neuron_port.semantics.module import ancestors, is_chain, scope_at, statement
-from neuron_port.semantics.pretrained_names import Decodes
+from neuron_port.semantics.pretrained_names import Decodes, has_own_loop
 from neuron_port.semantics.receivers import Grade
 from neuron_port.semantics.scopes import BindingKind
 from neuron_port.semantics.spreads import spreads_of
@@ -63,7 +63,7 @@ def inspect(site: Site) -> Iterator[Report]:
         yield from _generate(site)
     elif site.qualname.rpartition(".")[2] == "GenerationConfig":
         for use in uses_of_transformers(site):
-            if not _decided(site, use):
+            if not _decided(site, use) and not _set_later(site, use.target.call):
                 yield _report(site, use, site.rule.options["config"])
     else:
         yield from _pipeline(site)
@@ -91,15 +91,18 @@ def _report(site: Site, use: Decoding, message: str) -> Report:
         arguments["max_cache_len"] = longest
     elif use.model is None or use.model.decodes is Decodes.DECODER:
         message = f"{message}; {site.rule.options['length']}"
-    operations = _once(site, use, use.add(**arguments)) or _in_front(site, use)
-    if not operations:
+    own = use.model is not None and has_own_loop(use.model.name.rpartition(".")[2])
+    operations = [] if own else _once(site, use, use.add(**arguments)) or _in_front(site, use)
+    if own:
+        message = site.rule.options["own"]
+    elif not operations:
         message = f"{message}; {site.rule.options['hidden']}"
     return site.report(message, operations=operations, evidence=use.model.text if use.model is not None else None)
 
 
 def _once(site: Site, use: Decoding, operations: list[Operation] | None) -> list[Operation]:
     """The operations, or none where another use of the same options brings them already."""
-    key = f"static cache:{id(use.options)}"
+    key = f"static cache:{id(use.options or use.target.call)}"
     if operations is None or key in site.context.memo:
         return []
     site.context.memo.add(key)
@@ -108,6 +111,8 @@ def _once(site: Site, use: Decoding, operations: list[Operation] | None) -> list
 
 def _in_front(site: Site, use: Decoding) -> list[Operation]:
     """The setting as a statement of its own, where ``**`` hides whether the call may take another keyword."""
+    if use.hidden is not None and use.model is None:
+        return _behind(use.target.call)
     receiver = getattr(site.node, "value", None)
     if use.hidden is None or receiver is None or not is_chain(receiver):
         return []
@@ -120,6 +125,32 @@ def _in_front(site: Site, use: Decoding) -> list[Operation]:
     if not isinstance(place, (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)):
         return []
     return [InsertStatement(place, '{model}.generation_config.cache_implementation = "static"', {"model": receiver})]
+
+
+def _behind(config: ast.Call) -> list[Operation]:
+    """The setting behind the statement that makes a ``GenerationConfig``, or beside it in the call that takes that."""
+    around = config.parent
+    if isinstance(around, ast.Assign) and len(around.targets) == 1 and is_chain(around.targets[0]):
+        text = f'{ast.unparse(around.targets[0])}.cache_implementation = "static"'
+        return [InsertStatement(around, text, after=True)]
+    if isinstance(around, ast.keyword) and around.arg == "generation_config":
+        call = around.parent
+        generates = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "generate"
+        if generates and all(item.arg is not None for item in call.keywords):
+            return [InsertArgument(call, _STATIC, "cache_implementation")]
+    return []
+
+
+def _set_later(site: Site, config: ast.Call) -> bool:
+    """Whether the kind of cache is set on a ``GenerationConfig`` that is made here, or passed beside it."""
+    around = config.parent
+    if isinstance(around, ast.Assign):
+        names = {ast.unparse(target) for target in around.targets}
+        stores = site.module.found.stores.get("cache_implementation", ())
+        return any(ast.unparse(target.value) in names for target, _ in stores)
+    if isinstance(around, ast.keyword) and isinstance(around.parent, ast.Call):
+        return any(item.arg == "cache_implementation" for item in around.parent.keywords)
+    return False
 
 
 def _decided(site: Site, use: Decoding) -> bool:

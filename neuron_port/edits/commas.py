@@ -110,7 +110,7 @@ class CommaList:
             tail = left.after if left.comma else left.before
             match = NEWLINE.search(tail)
             cut = match.start() if match else len(tail)
-            new = Gap("", left.comma, tail[cut:])
+            new = Gap("", True, tail[cut:]) if left.comma else Gap(tail[cut:], False, "")
             if left.comma:
                 left.after = tail[:cut].rstrip(_BLANK) + break_
             else:

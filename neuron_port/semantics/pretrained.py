@@ -13,7 +13,7 @@ arguments tell as well. A class with its own ``generate``, and one of another pa
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from neuron_port.semantics.guards import same_chain
@@ -32,6 +32,8 @@ from neuron_port.semantics.receivers import Grade
 from neuron_port.semantics.scopes import Binding, BindingKind
 
 _MAX_DEPTH = 14
+# Of one question: functions that call each other lead everywhere.
+_MOST_STEPS = 400
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 # Methods that return the model, or the inputs, that they are called on.
@@ -84,6 +86,12 @@ _USUAL = frozenset(
 )
 
 
+# Arguments that only other packages' generate takes.
+_FOREIGN = frozenset(
+    "sampling_params use_tqdm lora_request prompt_token_ids request_id max_tokens stop n prompts prompt messages".split()
+)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
     """Where a value comes from.
@@ -116,6 +124,8 @@ class Pretrained:
         self._known: dict[int, Origin] = {}
         self._open: set[int] = set()
         self._imports: bool | None = None
+        self._left = _MOST_STEPS
+        self._return_statements: dict[int, list[ast.Return]] = {}
 
     @property
     def in_use(self) -> bool:
@@ -130,31 +140,38 @@ class Pretrained:
         """Where the value of ``node`` comes from, as far as this file says."""
         known = self._known.get(id(node))
         if known is None:
+            self._left = _MOST_STEPS
             known = self._known[id(node)] = self._value(node, 0)
         return known
 
     def generates(self, call: ast.Call) -> Origin:
         """Where the receiver of ``receiver.generate(...)`` comes from; its name and the arguments are weak evidence too."""
-        inputs = [*call.args, *(item.value for item in call.keywords if item.arg is None)]
-        return self.decoder(call.func.value, {item.arg for item in call.keywords if item.arg}, inputs)
+        spread = [item.value for item in call.keywords if item.arg is None]
+        return self.decoder(call.func.value, {item.arg for item in call.keywords if item.arg}, call.args, spread)
 
-    def decoder(self, receiver: ast.expr, given: Collection[str], inputs: Iterable[ast.expr]) -> Origin:
-        """The same for a ``generate`` that is given ``inputs`` and arguments of the names ``given``."""
+    def decoder(
+        self, receiver: ast.expr, given: Collection[str], positional: Sequence[ast.expr], spread: Iterable[ast.expr]
+    ) -> Origin:
+        """The same for a ``generate`` that is given arguments of the names ``given``, by position and through ``**``."""
         found = self.origin(receiver)
         if found.kind == "model" and found.decodes is not Decodes.NOTHING:
             return found
         if found.kind != "unknown" or not self.in_use:
             return found if found.kind != "model" else replace(found, kind="other")
-        named = _last_name(receiver).lower()
+        name = _last_name(receiver)
+        if _FOREIGN.intersection(given) or (len(positional) > 1 and "config" not in ast.unparse(positional[1])):
+            return found
         telling = sorted(_TELLING.intersection(given))
         if telling:
             return Origin("model", Grade.USAGE, f"generate() is called with {telling[0]}")
-        if "model" in named or named in ("llm", "lm"):
-            if _USUAL.intersection(given) or any(self.origin(item).kind == "encoding" for item in inputs):
-                return Origin("model", Grade.USAGE, f"it is called {_last_name(receiver)} and decodes tokens")
-            return Origin(
-                "model", Grade.FILE, f"it is called {_last_name(receiver)} in a file that imports Transformers"
-            )
+        named = "model" in name.lower()
+        if named or name.lower() in ("llm", "lm"):
+            if _USUAL.intersection(given) or any(
+                self.origin(item).kind == "encoding" for item in (*positional, *spread)
+            ):
+                return Origin("model", Grade.USAGE, f"it is called {name} and decodes tokens")
+        if named:
+            return Origin("model", Grade.FILE, f"it is called {name} in a file that imports Transformers")
         return found
 
     # -- values -----------------------------------------------------------------------------------------------------
@@ -163,13 +180,17 @@ class Pretrained:
         known = self._known.get(id(node))
         if known is not None:
             return known
-        if depth > _MAX_DEPTH or id(node) in self._open:
+        if depth > _MAX_DEPTH or id(node) in self._open or not self._left:
             return _UNKNOWN
+        self._left -= 1
         self._open.add(id(node))
         try:
-            return self._found(node, depth + 1)
+            found = self._found(node, depth + 1)
         finally:
             self._open.discard(id(node))
+        if found.kind != "unknown":  # no answer may be due to what is being looked at already
+            self._known[id(node)] = found
+        return found
 
     def _found(self, node: ast.expr, depth: int) -> Origin:
         if isinstance(node, ast.Name):
@@ -271,7 +292,7 @@ class Pretrained:
         """What a function of this file returns, or one element of the tuple that it returns."""
         found = []
         for definition in self._definitions(function):
-            for node in _returns(definition):
+            for node in self._returns(definition):
                 value = node.value
                 if index is not None:
                     if isinstance(value, ast.Tuple) and index < len(value.elts):
@@ -283,6 +304,17 @@ class Pretrained:
                         return _UNKNOWN
                 found.append(self._value(value, depth))
         return self._agreed(found)
+
+    def _returns(self, function: ast.AST) -> list[ast.Return]:
+        """The ``return value`` statements of a function itself."""
+        known = self._return_statements.get(id(function))
+        if known is None:
+            known = self._return_statements[id(function)] = [
+                node
+                for node in ast.walk(function)
+                if isinstance(node, ast.Return) and node.value is not None and enclosing_function(node) is function
+            ]
+        return known
 
     def _definitions(self, function: ast.expr) -> list[ast.AST]:
         """The functions of this file that a call may run."""
@@ -584,14 +616,6 @@ def _argument(call: ast.Call, keyword: str, position: int | None) -> ast.expr | 
     if position is None or not 0 <= position < len(call.args):
         return None
     return None if any(isinstance(item, ast.Starred) for item in call.args[: position + 1]) else call.args[position]
-
-
-def _returns(function: ast.AST) -> list[ast.Return]:
-    return [
-        node
-        for node in ast.walk(function)
-        if isinstance(node, ast.Return) and node.value is not None and enclosing_function(node) is function
-    ]
 
 
 def _last_name(node: ast.expr) -> str:

@@ -59,6 +59,11 @@ _SEVERAL = (
     "SeamlessM4Tv2Model",
     "BarkModel",
 )
+# Classes whose generate() is a loop of their own, or calls those of their parts with arguments that it sorts out.
+_OWN_LOOPS = (
+    "Bark Clvp Janus KyutaiSpeechToText Moshi Musicgen MusicgenMelody ParlerTTS Pop2Piano Qwen2_5Omni Qwen3OmniMoe Rag "
+    "SeamlessM4T SeamlessM4Tv2 SpeechT5"
+).split()
 # Bodies without a head, and classes of remote code that are loaded through them.
 _BODIES = ("Model", "ForPreTraining", "PreTrainedModel", "PreTrainedModelWrapper", "GenerationMixin")
 
@@ -71,6 +76,13 @@ def is_processor(name: str) -> bool:
 def is_tokenizer(name: str) -> bool:
     """Whether a class is a tokenizer, and no processor that holds one."""
     return name.endswith(("Tokenizer", "TokenizerFast", "TokenizerBase"))
+
+
+def has_own_loop(name: str) -> bool:
+    """Whether the ``generate`` of a class is not that of all models."""
+    return name.removeprefix("Neuron").startswith(
+        tuple(f"{family}{part}" for family in _OWN_LOOPS for part in ("For", "Model", "Seq"))
+    )
 
 
 def decodes(name: str) -> Decodes:
@@ -108,5 +120,5 @@ def looks_like_model(name: str) -> bool:
     """Whether a class of another package is named like a model of Transformers that it derives from."""
     return name.endswith(("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")) and not name.startswith(
         # Runtimes of their own behind the same names.
-        ("ORT", "OV", "IPEX", "INC", "TF", "Flax", "AutoGPTQ", "AutoAWQ", "AutoModel", "RBLN", "Gaudi")
+        ("ORT", "OV", "IPEX", "MambaLMHead", "INC", "TF", "Flax", "AutoGPTQ", "AutoAWQ", "AutoModel", "RBLN", "Gaudi")
     )

@@ -218,3 +218,19 @@ def test_comments_between_arguments_stay(write):
 def test_what_is_refused(write, before, make, message):
     with pytest.raises(WriteError, match=message):
         write(before, make)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("f(\n    a,\n    b\n)\n", "f(\n    a,\n    b,\n    k=1,\n    l=2\n)\n"),
+        ("f(\n    a,\n    b,\n)\n", "f(\n    a,\n    b,\n    k=1,\n    l=2,\n)\n"),
+        ("f(a,\n  b)\n", "f(a,\n  b,\n  k=1,\n  l=2)\n"),
+    ],
+)
+def test_two_keywords_on_lines_of_their_own(write, before, after):
+    def make(code):
+        call = code.tree.body[0].value
+        return [InsertArgument(call, "1", "k"), InsertArgument(call, "2", "l")]
+
+    assert write(before, make) == after
