@@ -18,7 +18,7 @@ from neuron_port.edits.operations import Operation, RemoveStatement, Replace
 from neuron_port.semantics.pretrained_names import Decodes
 from neuron_port.semantics.receivers import Grade
 
-_MOVES = ("to", "cuda", "neuron")
+MOVES = ("to", "cuda", "neuron")
 # What may be read of a prompt besides: it computes nothing.
 _READS = frozenset("input_ids attention_mask shape size tolist keys get ndim dim".split())
 _READERS = frozenset("len print decode batch_decode convert_ids_to_tokens range".split())
@@ -43,14 +43,14 @@ def _moves(site: Site, node: ast.expr, depth: int) -> Iterator[ast.expr]:
     if depth > _MAX_DEPTH or site.context.pretrained.origin(node).kind != "encoding":
         return
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in _MOVES:
-            if _is_device(node):
+        if node.func.attr in MOVES:
+            if _only_moves(node):
                 yield node
             yield from _moves(site, node.func.value, depth + 1)
     elif isinstance(node, (ast.Attribute, ast.Subscript)):
         yield from _moves(site, node.value, depth + 1)
     elif isinstance(node, ast.DictComp):
-        if _moves_items(node):
+        if moves_items(node):
             yield node
     elif isinstance(node, ast.Name):
         bindings = site.module.bindings(node)
@@ -61,24 +61,27 @@ def _moves(site: Site, node: ast.expr, depth: int) -> Iterator[ast.expr]:
                 yield from _moves(site, binding.value, depth + 1)
 
 
-def _is_device(call: ast.Call) -> bool:
-    """Whether ``.to(...)`` moves: a dtype does not."""
+def is_device(call: ast.Call) -> bool:
+    """Whether ``.to(...)`` moves: a dtype alone does not."""
     if call.func.attr != "to":
         return True
-    if len(call.args) + len(call.keywords) != 1:
-        return False
-    value = call.args[0] if call.args else call.keywords[0].value
-    text = ast.unparse(value)
-    return not text.startswith("torch.") or text.startswith("torch.device")
+    values = [*call.args, *(item.value for item in call.keywords if item.arg == "device")][:1]
+    texts = [ast.unparse(value) for value in values]
+    return any(not text.startswith("torch.") or text.startswith("torch.device") for text in texts)
 
 
-def _moves_items(node: ast.DictComp) -> bool:
+def _only_moves(call: ast.Call) -> bool:
+    return is_device(call) and (call.func.attr != "to" or len(call.args) + len(call.keywords) == 1)
+
+
+def moves_items(node: ast.DictComp) -> bool:
+    """Whether each value of a dictionary is moved: ``{key: value.to(device) for key, value in inputs.items()}``."""
     value = node.value
     return (
         isinstance(value, ast.Call)
         and isinstance(value.func, ast.Attribute)
-        and value.func.attr in _MOVES
-        and _is_device(value)
+        and value.func.attr in MOVES
+        and _only_moves(value)
         and isinstance(value.func.value, ast.Name)
         and not node.generators[0].ifs
     )
@@ -108,9 +111,9 @@ def _is_harmless(site: Site, node: ast.expr) -> bool:
             return (
                 isinstance(loop, ast.comprehension)
                 and isinstance(loop.parent, ast.DictComp)
-                and _moves_items(loop.parent)
+                and moves_items(loop.parent)
             )
-        if parent.attr in _MOVES:
+        if parent.attr in MOVES:
             return _is_harmless(site, parent.parent) if isinstance(parent.parent, ast.Call) else False
         return parent.attr in _READS and (parent.attr in ("shape", "size") or _is_harmless(site, parent))
     if isinstance(parent, ast.Subscript):
