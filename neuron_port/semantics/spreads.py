@@ -111,9 +111,9 @@ class _Follower:
 
     def _read(self, read: ast.Name) -> bool:
         """Whether a read of the variable adds nothing that is not known."""
-        if read is self._start and not isinstance(read.parent, ast.keyword):
-            return True
         parent = read.parent
+        if read is self._start and not (isinstance(parent, ast.keyword) and parent.arg is None):
+            return True  # an argument of the call itself, as in model_init_kwargs=name
         match parent:
             case ast.keyword(arg=None, parent=ast.Call() as call):
                 self.readers.append(call)

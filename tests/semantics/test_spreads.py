@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from neuron_port.semantics.module import Module, Watch
-from neuron_port.semantics.spreads import Item, Spread, spreads_of
+from neuron_port.semantics.spreads import Item, Spread, spread_of, spreads_of
 
 
 def spread(source: str) -> tuple[Module, Spread]:
@@ -82,3 +82,14 @@ def test_somebody_else_reads_it(source: str) -> None:
 def test_every_call_that_it_goes_into_is_named() -> None:
     _, found = spread('kw = {"a": 1}\nload(**kw)\nother(**kw)')
     assert [ast.unparse(reader) for reader in found.readers] == ["load(**kw)", "other(**kw)"]
+
+
+def test_a_dictionary_that_is_an_argument_itself() -> None:
+    # TRL's model_init_kwargs
+    for source, private in (("kw = {'a': 1}\nload(x, settings=kw)", True), ("kw = {'a': 1}\nload(kw, kw)", False)):
+        tree = ast.parse(source)
+        call = tree.body[1].value
+        value = call.keywords[0].value if call.keywords else call.args[0]
+        found = spread_of(Module(source, tree, Watch()), value, call)
+        assert entries(found) == [("a", "1")]
+        assert found.private is private
