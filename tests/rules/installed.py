@@ -32,6 +32,10 @@ _FORWARDED = {
     "transformers.AutoModel*.from_pretrained": ("transformers.PreTrainedModel.from_pretrained",),
     "transformers.PreTrainedModel.from_pretrained": ("transformers.modeling_utils.PreTrainedModel.__init__",),
     "transformers.GenerationMixin.generate": ("transformers.GenerationConfig",),
+    "transformers.AutoTokenizer.from_pretrained": (
+        "transformers.PreTrainedTokenizerBase",
+        "transformers.PreTrainedTokenizerFast",
+    ),
     "transformers.pipeline": ("transformers.Pipeline", "transformers.GenerationConfig"),
     "diffusers.*.compile_repeated_blocks": ("torch.compile",),
     "diffusers.*.load_lora_weights": ("diffusers.StableDiffusionXLPipeline.lora_state_dict",),
