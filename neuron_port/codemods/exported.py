@@ -125,6 +125,22 @@ def unread(module: Module, value: ast.expr | None) -> list[Operation]:
     return [RemoveStatement(made)] if module.references(bindings[0]) == [value] else []
 
 
+def forgotten(module: Module, made: ast.stmt) -> list[Operation]:
+    """Remove an assignment with the ``del`` statements of its name.
+
+    Raises:
+        Unsure: a ``del`` is about other names too.
+    """
+    operations: list[Operation] = [RemoveStatement(made)]
+    target = made.targets[0] if isinstance(made, ast.Assign) else None
+    for binding in module.bindings(target) if isinstance(target, ast.Name) else ():
+        if binding.kind is BindingKind.DELETE and nearest([binding], made) is None:
+            if len(binding.node.parent.targets) > 1:
+                raise Unsure(f"line {binding.node.lineno} deletes it together with other names")
+            operations.append(RemoveStatement(binding.node.parent))
+    return operations
+
+
 def _is_stored(entry: Item | ast.keyword) -> bool:
     return isinstance(entry, Item) and isinstance(entry.home, ast.Assign)
 

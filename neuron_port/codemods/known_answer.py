@@ -1,8 +1,8 @@
 """Questions of the old platform with one answer on TorchNeuron, by the row's option ``answer``.
 
-    steps = 5 if is_precompilation() else 100         ->  steps = 100
-    if not is_precompilation(): train()               ->  train()
-    if is_neuronx_distributed_available(): ...        ->  (removed)
+steps = 5 if is_precompilation() else 100         ->  steps = 100
+if not is_precompilation(): train()               ->  train()
+if is_neuronx_distributed_available(): ...        ->  (removed)
 """
 
 from __future__ import annotations

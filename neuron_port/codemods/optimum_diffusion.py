@@ -28,6 +28,7 @@ from neuron_port.codemods.exported import (
     Export,
     Unsure,
     escaped,
+    forgotten,
     made_by,
     number,
     same_path,
@@ -136,7 +137,7 @@ class _Port:
             whole = statement(self.call)
             if self.replaced_by is not None and isinstance(whole, ast.Assign):
                 self._artefacts(attributes)
-                return [RemoveStatement(whole), *export.dead()]
+                return [*forgotten(self.module, whole), *export.dead()]
             self.replaced_by = None
         moved = self._moved(size)
         self._fits(moved, calls, attributes, origin is export)

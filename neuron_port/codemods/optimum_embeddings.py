@@ -29,6 +29,7 @@ from neuron_port.codemods.exported import (
     Export,
     Unsure,
     escaped,
+    forgotten,
     literal,
     made_by,
     same_path,
@@ -174,7 +175,7 @@ class _Port:
             if any(same_path(self.module, path, other.args[0]) for path in paths) and self._is_ported(other):
                 self.follows, self.goes = (other.func.value,), True
                 self._artefacts(attributes)
-                return [RemoveStatement(statement(self.call)), *export.dead()]
+                return [*forgotten(self.module, statement(self.call)), *export.dead()]
         raise Unsure("it only compiles and saves, which TorchNeuron has no use for: drop the script")
 
     def _is_ported(self, call: ast.Call) -> bool:

@@ -249,3 +249,24 @@ def test_places() -> None:
         'pipe("a cat", height=256)\n'
     )
     assert codes(source) == [(1, "NP360"), (2, "NP360"), (2, "NP361"), (3, "NP361"), (4, "NP361")]
+
+
+def test_a_name_that_is_deleted_goes_with_its_pipeline() -> None:
+    assert_ported(
+        """\
+        import torch
+        from optimum.neuron import NeuronStableDiffusionPipeline
+        pipe = NeuronStableDiffusionPipeline.from_pretrained("a/b", export=True, height=512, width=512)
+        pipe.save_pretrained("out")
+        del pipe
+        again = NeuronStableDiffusionPipeline.from_pretrained("out")
+        again("a cat")
+        """,
+        """\
+        import torch
+        from diffusers import StableDiffusionPipeline
+        again = StableDiffusionPipeline.from_pretrained("a/b", dtype=torch.bfloat16).to("neuron")
+        again.unet.compile_repeated_blocks(backend="neuron", dynamic=False)
+        again("a cat", height=512, width=512)
+        """,
+    )
