@@ -16,6 +16,7 @@ from neuron_port.edits.operations import DropArgument, GuardStatement, Operation
 from neuron_port.findings import Applicability
 from neuron_port.semantics.flow import Flow
 from neuron_port.semantics.module import ancestors, enclosing_function, statement
+from neuron_port.semantics.scopes import BindingKind
 
 INPUTS, OUTPUTS = "NP308", "NP309"
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
@@ -145,10 +146,23 @@ def floating_inputs(load: Load, dtype: str | None) -> bool:
     return load.kind in ("image", "audio", "speech", "vision-text") and dtype not in (None, "torch.float32")
 
 
+def encoding(site: Site, value: ast.expr) -> ast.Call | None:
+    """The call of a tokenizer or processor that made a value; one with ``return_tensors`` is, whatever it is called."""
+    origin = site.context.pretrained.origin(value)
+    if origin.kind == "encoding" and origin.call is not None:
+        return origin.call
+    made = value
+    if isinstance(value, ast.Name) and hasattr(value, "scope"):
+        bindings = site.module.bindings(value)
+        made = bindings[0].value if len(bindings) == 1 and bindings[0].kind is BindingKind.ASSIGN else value
+    named = isinstance(made, ast.Call) and any(word.arg == "return_tensors" for word in made.keywords)
+    chat = named and isinstance(made.func, ast.Attribute) and made.func.attr in ("apply_chat_template", "encode")
+    return made if named and not chat else None
+
+
 def moved_encoding(site: Site, value: ast.expr, device: str, dtype: str = "") -> str:
     """The template that moves what ``**`` spreads; one that is read again later is copied, since its ``to`` moves it."""
-    origin = site.context.pretrained.origin(value)
-    if origin.kind != "encoding":
+    if encoding(site, value) is None:
         return f"{{{{name: tensor.to({device}) for name, tensor in {{x}}.items()}}}}"
     copied = ".copy()" if _is_read_again(site, value) else ""
     return f"{{x}}{copied}.to({device}{dtype})"
@@ -289,7 +303,7 @@ def escapes(site: Site, holder: ast.expr) -> bool:
         return False
     name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
     return (
-        not name.startswith(("post_process", "print"))
+        not name.startswith("print")
         and name not in ("type", "len", "isinstance", "pipeline")
         and site.context.processes.function(parent.func) is None
     )

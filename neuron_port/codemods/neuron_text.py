@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Called, value_of
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.neuron_calls import calls, floating_inputs, is_told
+from neuron_port.codemods.neuron_calls import calls, encoding, floating_inputs, is_told
 from neuron_port.codemods.neuron_load import Load, is_visible, literal
 from neuron_port.edits.operations import InsertArgument, InsertStatement, Operation, Replace, SetString
 from neuron_port.findings import Applicability
@@ -153,7 +153,7 @@ def _length(site: Site, source: Load) -> ast.expr | None:
 
 def _prompts(site: Site, load: Load, length: ast.expr | None) -> Iterator[tuple[ast.Call, str, dict[str, ast.expr]]]:
     """The tokenizer calls whose result the model reads, each with source for the length that it pads to."""
-    if length is None or load.kind in ("image", "audio", "speech"):
+    if length is None or load.kind in ("audio", "speech"):
         return
     seen: set[int] = set()
     uses = [*calls(load), *load.methods("generate")]
@@ -167,7 +167,7 @@ def _prompts(site: Site, load: Load, length: ast.expr | None) -> Iterator[tuple[
                 shown = not _pads(site, made) and not _is_cut(site, use)
                 if limit is not None and _loaded(site, made) is not None and not shown:
                     yield made, str(limit), {}
-            elif is_visible(length, made):
+            elif is_visible(length, made) and (load.kind != "image" or _reads_text(made)):
                 yield made, "{length}", {"length": length}
 
 
@@ -206,9 +206,9 @@ def _encoded(site: Site, use: ast.Call) -> Iterator[ast.Call]:
     """The tokenizer calls that made what a call of the model is given."""
     for value in (*use.args, *(word.value for word in use.keywords)):
         inner = value.value if isinstance(value, ast.Starred) else value
-        origin = site.context.pretrained.origin(inner)
-        if origin.kind == "encoding" and origin.call is not None and _is_plain_call(origin.call):
-            yield origin.call
+        made = encoding(site, inner)
+        if made is not None and _is_plain_call(made):
+            yield made
 
 
 def _is_plain_call(call: ast.Call) -> bool:
@@ -218,6 +218,11 @@ def _is_plain_call(call: ast.Call) -> bool:
         "pad",
         "prepare_for_model",
     )
+
+
+def _reads_text(call: ast.Call) -> bool:
+    """Whether a processor of images gets text as well."""
+    return any(word.arg == "text" for word in call.keywords)
 
 
 def _padded(site: Site, call: ast.Call, template: str, holes: dict[str, ast.expr]) -> Iterator[Operation]:
@@ -330,7 +335,7 @@ def _cast(site: Site, call: ast.Call) -> Iterator[Operation]:
     for argument in (*call.args[:1], *call.keywords):
         value = argument.value if isinstance(argument, ast.keyword) else argument
         if isinstance(argument, ast.keyword) and argument.arg is None:
-            if site.context.pretrained.origin(value).kind == "encoding":
+            if encoding(site, value) is not None:
                 yield Replace(value, f"{{x}}.to({typed})", {"x": value, **model})
         elif not isinstance(argument, ast.keyword) or argument.arg in ("inputs", *_FLOATING):
             yield Replace(value, f"{{x}}.to({typed})", {"x": value, **model})
