@@ -7,7 +7,7 @@ An entry is about one argument (``keyword``, and ``position`` where it may be pa
 
 - when its value, or a branch of a conditional value, is one of the literals in ``old`` (``"cuda:*"``: begins so,
   ``"*"``: anything but ``None``, ``""`` and the literals in ``keep``), holds one of ``contains``, is a call of one of
-  ``calls``, or is a list of ``several`` elements,
+  ``calls``, means one of the dotted ``names``, or is a list of ``several`` elements,
 - or, with ``missing``, when the argument is not passed at all.
 
 ``new`` is the source that takes the value's place, ``remove`` drops the argument, and neither reports it. Portable code
@@ -25,14 +25,20 @@ A row's ``arguments`` are its entries, or the name of a list of them in the rule
 is a list of another rule, whose findings they are then.
 
 Arguments that a local dictionary brings (``kw = {...}``, ``f(**kw)``) are arguments as well. Their entries change where
-nothing but calls of that kind reads the dictionary.
+nothing but calls of that kind reads the dictionary. A row may name parameters that take a dictionary of further arguments
+(``dictionaries = ["model_kwargs"]``).
+
+With ``follow`` an entry looks at what the value comes from (see ``semantics.values``); a change away from the call is unsafe.
+
+A row ``from = "method:load"`` is about calls of a method whose receiver means nothing known, in a file that imports the
+package ``imports``; its changes are unsafe.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from neuron_port.codemods.base import Report, Site, Spelling
@@ -53,6 +59,7 @@ from neuron_port.findings import Applicability, Confidence, Severity
 from neuron_port.rules.model import Row, Rule
 from neuron_port.semantics.module import Module, scope_at, statement
 from neuron_port.semantics.spreads import Item, Spread, spreads_of
+from neuron_port.semantics.values import branches, sources
 
 Argument = ast.expr | ast.keyword | Item
 # Values that turn nothing on, for conditions on other arguments.
@@ -64,11 +71,13 @@ class Called:
     """A call with the number of its own arguments in front (``functools.partial(f, ...)`` has one).
 
     ``spreads`` holds what ``**`` brings, one for each that the call has; without them a ``**`` hides what it brings.
+    ``nested`` holds the dictionaries that are passed as arguments.
     """
 
     call: ast.Call
     shift: int = 0
     spreads: tuple[Spread, ...] = ()
+    nested: tuple[Spread, ...] = ()
 
     def argument(self, keyword: str, position: int | None = None) -> Argument | None:
         """The first argument passed for a parameter, by keyword, at its position, or through a dictionary."""
@@ -82,7 +91,8 @@ class Called:
             before = self.call.args[: index + 1]
             if index < len(self.call.args) and not any(isinstance(item, ast.Starred) for item in before):
                 found.append(self.call.args[index])
-        return found + [each for spread in self.spreads for each in spread.entries if keyword_of(each) == keyword]
+        brought = [each for spread in (*self.spreads, *self.nested) for each in spread.entries]
+        return found + [each for each in brought if keyword_of(each) == keyword]
 
     @property
     def named(self) -> list[ast.keyword | Item]:
@@ -99,7 +109,7 @@ class Called:
 
     def editable(self, module: Module, argument: Argument) -> bool:
         """Whether an argument may change: one in a dictionary only where calls of the same kind alone read that."""
-        for spread in self.spreads:
+        for spread in (*self.spreads, *self.nested):
             if any(argument is each for each in spread.entries):
                 kinds = {_kind(module.qualname(reader.func)) for reader in spread.readers}
                 return spread.private and (len(spread.readers) == 1 or (len(kinds) == 1 and None not in kinds))
@@ -114,8 +124,11 @@ def _kind(qualname: str | None) -> tuple[str, str] | None:
 def called(site: Site) -> Called | None:
     """The call of the site's name, directly or through ``functools.partial``."""
     call = site.call
+    names = tuple(site.row.options.get("dictionaries", ())) if site.row is not None else ()
     if call is not None:
-        return Called(call, spreads=spreads_of(site.module, call))
+        return Called(
+            call, spreads=spreads_of(site.module, call), nested=spreads_of(site.module, call, names) if names else ()
+        )
     around = getattr(site.node, "parent", None)
     if not isinstance(around, ast.Call) or around.args[:1] != [site.node]:
         return None
@@ -141,29 +154,41 @@ def node_of(argument: Argument) -> ast.AST:
     return argument.key if isinstance(argument, Item) else argument
 
 
-def branches(value: ast.expr) -> list[ast.expr]:
-    """What a conditional expression may come out as."""
-    found: list[ast.expr] = []
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, ast.IfExp):
-            pending += [current.orelse, current.body]
-        elif isinstance(current, ast.BoolOp) and isinstance(current.op, ast.Or):
-            pending += reversed(current.values)
-        else:
-            found.append(current)
-    return found
-
-
 def inspect(site: Site) -> Iterator[Report]:
     """Report the arguments that the row's entries are about; a row without entries is about the name itself."""
+    if site.form == "method":
+        yield from _of_method(site)
+        return
     if site.row is not None and "arguments" not in site.row.options:
         yield from by_table(site)
         return
     target = called(site)
     if target is not None:
         yield from by_entries(site, target, entries(site))
+
+
+def method_site(site: Site) -> Site | None:
+    """The site of a method call with the row of its rule that is about it; ``None`` in a file without the row's package."""
+    row = next((row for row in site.rule.rows if row.source == f"method:{site.node.func.attr}"), None)
+    if row is None:
+        return None
+    package = row.options.get("imports")
+    if package is not None:
+        names = [binding.qualname or "" for binding in site.module.found.imports]
+        names += [module for _, module in site.module.found.stars]
+        if not any(name.partition(".")[0] == package for name in names):
+            return None
+    return replace(site, row=row)
+
+
+def _of_method(site: Site) -> Iterator[Report]:
+    """Calls of a method of who knows what."""
+    site = method_site(site)
+    target = called(site) if site is not None else None
+    if target is not None:
+        for report in by_entries(site, target, entries(site)):
+            report.applicability = min(report.applicability, Applicability.UNSAFE)
+            yield report
 
 
 def entries(site: Site) -> Sequence[Mapping[str, Any]]:
@@ -203,7 +228,8 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
         for argument in passed:
             if id(argument) in seen:
                 continue
-            options = branches(value_of(argument))
+            value = value_of(argument)
+            options = sources(site.module, value) if entry.get("follow") else branches(value)
             found = [branch for branch in options if matches(site, branch, entry)]
             if found or takes_all(entry):
                 kept = [branch for branch in options if branch not in found and not is_unset(branch)]
@@ -263,7 +289,7 @@ def matches(site: Site, value: ast.expr, entry: Mapping[str, Any]) -> bool:
         return "neuron" not in held and any(item in entry.get("contains", ()) for item in held)
     if isinstance(value, ast.Call):
         return site.module.qualname(value.func) in entry.get("calls", ())
-    return False
+    return "names" in entry and site.module.qualname(value) in entry["names"]
 
 
 def report_entry(
@@ -493,7 +519,9 @@ def _replaced(site: Site, target: Called, match: _Match) -> Iterator[Report]:
             claim(site, branch)
         else:
             claim_strings(site, branch)
-        yield report_entry(site, entry, branch, operations, kept=not changes)
+        inside = any(branch is node for node in ast.walk(value_of(match.argument)))
+        level = None if inside else Applicability.UNSAFE
+        yield report_entry(site, entry, branch, operations, kept=not changes, applicability=level)
 
 
 def _beside(target: Called, entry: Mapping[str, Any]) -> list[Operation]:

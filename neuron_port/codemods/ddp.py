@@ -10,11 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_port.codemods.argument_table import branches, by_entries, called, entries, is_unset, value_of
+from neuron_port.codemods.argument_table import by_entries, called, entries, is_unset, value_of
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.device_spelling import device_string
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.scopes import BindingKind
+from neuron_port.semantics.values import branches
 
 _OWN_INDEX = frozenset({"torch.accelerator.current_device_index", "torch.accelerator.current_device_idx"})
 

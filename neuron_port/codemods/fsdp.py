@@ -16,8 +16,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from neuron_port.codemods.argument_table import Called, branches, by_entries, called, entries, value_of
+from neuron_port.codemods.argument_table import Called, by_entries, called, entries, value_of
 from neuron_port.codemods.base import Report, Site
+from neuron_port.semantics.values import branches
 
 
 def inspect(site: Site) -> Iterator[Report]:

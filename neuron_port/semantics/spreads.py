@@ -40,14 +40,14 @@ class Spread:
     private: bool
 
 
-def spreads_of(module: Module, call: ast.Call) -> tuple[Spread, ...]:
-    """One ``Spread`` for each ``**`` of a call, in order."""
-    return tuple(spread_of(module, keyword.value, call) for keyword in call.keywords if keyword.arg is None)
+def spreads_of(module: Module, call: ast.Call, names: tuple[str | None, ...] = (None,)) -> tuple[Spread, ...]:
+    """One ``Spread`` for each ``**`` of a call, in order; ``names``: for the dictionaries passed under these keywords."""
+    return tuple(spread_of(module, keyword.value, call, names) for keyword in call.keywords if keyword.arg in names)
 
 
-def spread_of(module: Module, value: ast.expr, call: ast.Call) -> Spread:
-    """The entries of a dictionary that ``call`` takes them from."""
-    follower = _Follower(module, value)
+def spread_of(module: Module, value: ast.expr, call: ast.Call, names: tuple[str | None, ...] = (None,)) -> Spread:
+    """The entries of a dictionary that ``call`` takes them from, unpacked or under one of ``names``."""
+    follower = _Follower(module, value, names)
     complete = follower.follow(value, 0)
     readers = tuple({id(reader): reader for reader in (*follower.readers, call)}.values())
     return Spread(tuple(follower.entries), complete, readers, follower.private)
@@ -56,9 +56,10 @@ def spread_of(module: Module, value: ast.expr, call: ast.Call) -> Spread:
 class _Follower:
     """Collects the entries of a dictionary and of those that it is made of."""
 
-    def __init__(self, module: Module, start: ast.expr) -> None:
+    def __init__(self, module: Module, start: ast.expr, names: tuple[str | None, ...]) -> None:
         self._module = module
         self._start = start
+        self._names = names
         self.entries: list[Item | ast.keyword] = []
         self.readers: list[ast.Call] = []
         self.private = True
@@ -115,7 +116,7 @@ class _Follower:
         if read is self._start and not (isinstance(parent, ast.keyword) and parent.arg is None):
             return True  # an argument of the call itself, as in model_init_kwargs=name
         match parent:
-            case ast.keyword(arg=None, parent=ast.Call() as call):
+            case ast.keyword(arg=name, parent=ast.Call() as call) if name in self._names:
                 self.readers.append(call)
                 return True
             case ast.Subscript(

@@ -1,0 +1,46 @@
+"""Arguments of the functions that load a model: entries as in ``argument_table``, for models alone where the row says so.
+
+AutoModel.from_pretrained(name, use_auth_token=key)       ->  AutoModel.from_pretrained(name, token=key)
+self.model_class.from_pretrained(name, load_in_8bit=True)     reported: what it loads is not known
+AutoTokenizer.from_pretrained(name, device_map="auto")        (a row with `models` is not about tokenizers)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from neuron_port.codemods.argument_table import Called, by_entries, called, entries, method_site
+from neuron_port.codemods.base import Report, Site
+from neuron_port.findings import Applicability
+from neuron_port.semantics.pretrained_names import is_processor
+
+# The receiver of a from_pretrained that loads something else, by its name.
+_NO_MODEL = re.compile(r"(?i)(token|processor|config|extractor|scheduler|pipeline|pipe\Z)")
+
+
+def inspect(site: Site) -> Iterator[Report]:
+    """Report the arguments that the row's entries are about."""
+    for each, target in loaded(site):
+        for report in by_entries(each, target, entries(each)):
+            if site.form == "method":
+                report.applicability = min(report.applicability, Applicability.UNSAFE)
+            yield report
+
+
+def loaded(site: Site) -> Iterator[tuple[Site, Called]]:
+    """The site with its row, and its call, where that loads what the row is about."""
+    known = method_site(site) if site.form == "method" else site
+    target = called(known) if known is not None and known.form not in ("import", "star") else None
+    if target is not None and (not known.row.options.get("models") or _is_of_model(known)):
+        yield known, target
+
+
+def _is_of_model(site: Site) -> bool:
+    if site.form == "method":
+        receiver = site.node.func.value
+        name = receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")
+        return _NO_MODEL.search(name) is None
+    owner = site.qualname.rpartition(".")[0].rpartition(".")[2] or site.qualname
+    return not is_processor(owner) and not owner.endswith(("Config", "Scheduler"))
