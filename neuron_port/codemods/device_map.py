@@ -48,7 +48,7 @@ def placed(site: Site, target: Called) -> Iterator[Report]:
             found = _placement(site, target, argument, value)
             if found is not None:
                 yield found
-            automatic = automatic or _literal(value) == "auto" or _literal(value) in _SPLIT
+            automatic = automatic or _literal(value) == "auto"
     for name in _COMPANIONS:
         for argument in target.arguments(name):
             yield _companion(site, target, argument, name, automatic)

@@ -469,6 +469,7 @@ class DeviceUses:
             return Use(Role.BACKEND, keyword, outer, f"keyword {name}= of {callee}()", sure=torch_callee)
         if like_device(name):
             method = isinstance(call.func, ast.Attribute) and call.func.attr in _DEVICE_KEYWORD_METHODS
+            method = method or name == "device_map" or qualname in _HAND_ON
             text = name in ("device_type", "device_types") or qualname in _WANT_TEXT
             return Use(
                 Role.DEVICE,
@@ -661,12 +662,22 @@ class DeviceUses:
         if isinstance(location, ast.Subscript) and location.value is parent:
             return self._climb(location, location, depth + 1)
         if isinstance(location, ast.keyword) and location.arg == "device_map":
-            return Use(Role.DEVICE, location, outer, "value of a device_map", wants_text=True)
+            return Use(Role.DEVICE, location, outer, "value of a device_map", sure=True, wants_text=True)
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             return self._named_value(key.value, f"value of key {key.value!r}", parent, outer)
         return Use(Role.UNKNOWN, parent, outer, "a value of a dictionary")
 
 
+# Functions of other packages that hand the name of a device to torch as it is.
+_HAND_ON = frozenset(
+    {
+        "transformers.pipeline",
+        "transformers.pipelines.pipeline",
+        "sentence_transformers.CrossEncoder",
+        "sentence_transformers.SentenceTransformer",
+        "sentence_transformers.SparseEncoder",
+    }
+)
 _DEVICE_KEYWORD_METHODS = frozenset(
     "to to_empty cuda new_tensor new_empty new_full new_ones new_zeros empty_like pin_memory manual_seed load_state_dict".split()
 )
