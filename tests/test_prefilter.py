@@ -110,7 +110,7 @@ def test_what_has_no_name_is_wanted(source: str) -> None:
     "source",
     [
         "import torch\nfrom torch import nn\n\nmodel = nn.Linear(3, 4).to(device)\n",
-        "from transformers import pipeline\npipe = pipeline('fill-mask')\n",
+        "from transformers import AutoTokenizer\ntokenizer = AutoTokenizer.from_pretrained('gpt2')\n",
         "import re\nPATTERN = re.compile('a')\n",
         "from accelerate.utils import gather_object\ngather_object(x)\n",
         "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\nisinstance(model, FSDP)\n",

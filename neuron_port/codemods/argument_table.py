@@ -7,7 +7,8 @@ An entry is about one argument (``keyword``, and ``position`` where it may be pa
 
 - when its value, or a branch of a conditional value, is one of the literals in ``old`` (``"cuda:*"``: begins so,
   ``"*"``: anything but ``None``, ``""`` and the literals in ``keep``), holds one of ``contains``, is a call of one of
-  ``calls``, means one of the dotted ``names``, or is a list of ``several`` elements,
+  ``calls``, means one of the dotted ``names``, or is a list of ``several`` elements (not where another branch is one of
+  ``spared_by``),
 - or, with ``missing``, when the argument is not passed at all.
 
 ``new`` is the source that takes the value's place, ``remove`` drops the argument, and neither reports it. Portable code
@@ -231,6 +232,8 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
             value = value_of(argument)
             options = sources(site.module, value) if entry.get("follow") else branches(value)
             found = [branch for branch in options if matches(site, branch, entry)]
+            if any(_is_one_of(site, branch, entry.get("spared_by", ())) for branch in options):
+                continue
             if found or takes_all(entry):
                 kept = [branch for branch in options if branch not in found and not is_unset(branch)]
                 found = [value_of(argument)] if entry.get("whole") else found
@@ -553,6 +556,13 @@ def _written(branch: ast.expr, text: str) -> Operation:
 def _text(site: Site, entry: Mapping[str, Any]) -> str | None:
     portable = entry.get("portable")
     return portable if site.context.portable and isinstance(portable, str) else entry.get("new")
+
+
+def _is_one_of(site: Site, value: ast.expr, wanted: Collection[str]) -> bool:
+    """Whether ``value`` is one of these strings, or a name that means one of these."""
+    if isinstance(value, ast.Constant):
+        return value.value in wanted
+    return bool(wanted) and site.module.qualname(value) in wanted
 
 
 def _same(value: object, wanted: object) -> bool:

@@ -16,7 +16,7 @@ import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Argument, Called, claim, drop, node_of, value_of
-from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.base import Report, Site, Spelling
 from neuron_port.codemods.device_spelling import is_rank
 from neuron_port.codemods.pretrained_argument import loaded
 from neuron_port.edits.operations import Operation, Replace, SetString
@@ -83,21 +83,34 @@ def is_quiet(value: ast.expr) -> bool:
         for node in ast.walk(value)
         if isinstance(node, ast.Call)
     }
-    return names <= {"int", "get", "getenv", "current_device", "current_device_index", "get_rank", "get_node_local_rank"}
+    return names <= {
+        "int",
+        "get",
+        "getenv",
+        "current_device",
+        "current_device_index",
+        "get_rank",
+        "get_node_local_rank",
+    }
 
 
 def written(
-    site: Site, target: Called, argument: Argument, value: ast.expr, holder: ast.expr | None = None
+    site: Site, target: Called, argument: Argument, place: ast.expr, *, needs_device: bool = False
 ) -> list[Operation]:
-    """Operations that put the name of the device in the place of ``holder`` (the value itself, if there is none)."""
-    place = holder if holder is not None else value
-    device = site.device(text=True, node=place)
+    """Operations that put the name of the device in a place; ``needs_device``: what stands there did not run without one."""
+    device = site.device(text=True, node=place) if needs_device else device_at(site, place)
     if device is None or not target.editable(site.module, argument):
         return []
     claim(site, place)
     if isinstance(place, ast.Constant) and isinstance(place.value, str) and not site.context.portable:
         return [SetString(place, "neuron")]
     return [Replace(place, device.text.replace("{", "{{").replace("}", "}}")), *device.operations]
+
+
+def device_at(site: Site, place: ast.expr) -> Spelling | None:
+    """The name of the device as text; in portable code the CPU's where there may be no accelerator."""
+    unsure = site.context.portable and not site.context.guards.available(place)
+    return site.device(text=True, node=place, or_cpu=unsure)
 
 
 def level(argument: Argument, value: ast.expr, own: Applicability) -> Applicability:
@@ -132,7 +145,7 @@ def _placement(site: Site, target: Called, argument: Argument, value: ast.expr) 
         )
     if isinstance(value, ast.Dict):
         return _table(site, target, argument, value)
-    if isinstance(text, str) or isinstance(text, bool) or text is None and isinstance(value, ast.Constant):
+    if isinstance(text, (str, bool)) or (text is None and isinstance(value, ast.Constant)):
         return None
     return _index(site, target, argument, value, value)
 
@@ -151,11 +164,11 @@ def _index(site: Site, target: Called, argument: Argument, value: ast.expr, hold
         return None
     is_cuda = isinstance(value, ast.Call) and site.module.qualname(value.func) in _INDEX_CALLS
     return site.report(
-        f"device_map={ast.unparse(holder)} means this process's own core, which has the name \"neuron\"",
+        f'device_map={ast.unparse(holder)} means this process\'s own core, which has the name "neuron"',
         node=holder,
         severity=Severity.ERROR if is_cuda and "cuda" in ast.unparse(value.func) else Severity.INFO,
         applicability=level(argument, holder, Applicability.SAFE if is_quiet(value) else Applicability.UNSAFE),
-        operations=written(site, target, argument, value, holder),
+        operations=written(site, target, argument, holder, needs_device=True),
     )
 
 
@@ -169,7 +182,11 @@ def _table(site: Site, target: Called, argument: Argument, table: ast.Dict) -> R
     places = {_literal(value) for value in table.values}
     if len(table.keys) < 2 or places <= {"cpu", None}:
         return None
-    kept = "; the parts on the CPU or the disk are copied for each call, and nothing is compiled" if places & _ELSEWHERE else ""
+    kept = (
+        "; the parts on the CPU or the disk are copied for each call, and nothing is compiled"
+        if places & _ELSEWHERE
+        else ""
+    )
     return site.report(
         "this device_map spreads a model over several devices, and the hooks that move data between them come with it"
         f'{kept}; a rank owns one core: use device_map="neuron", or distributed_config=DistributedConfig(tp_size=N) and torchrun',
@@ -190,7 +207,7 @@ def _companion(site: Site, target: Called, argument: Argument, name: str, automa
         else "is for the parts that an automatic device_map keeps off the device"
     )
     return site.report(
-        f"{name}= {reason}, which does not see Neuron cores; it means nothing beside device_map=\"neuron\"",
+        f'{name}= {reason}, which does not see Neuron cores; it means nothing beside device_map="neuron"',
         node=node_of(argument),
         severity=Severity.WARNING,
         applicability=Applicability.UNSAFE,

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Argument, Called, called, value_of
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.device_map import is_own_index, is_quiet, level, placed, written
+from neuron_port.codemods.device_map import device_at, is_own_index, is_quiet, level, placed, written
 from neuron_port.edits.operations import InsertArgument, Replace
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.scopes import BindingKind
@@ -51,7 +51,7 @@ def _is_tensorflow(target: Called) -> bool:
 
 def _missing(site: Site, target: Called, devices: list[Argument]) -> Report:
     message = "a pipeline without a device looks for CUDA and others, not for Neuron, and takes the CPU without a word, also for a model that was on a core"
-    device = site.device(text=True, node=target.call)
+    device = device_at(site, target.call)
     if target.hidden or device is None:
         return site.report(
             f'{message}; what the stars hold is not seen here: it needs device="neuron"',
@@ -70,7 +70,7 @@ def _missing(site: Site, target: Called, devices: list[Argument]) -> Report:
 
 def _device(site: Site, target: Called, argument: Argument, value: ast.expr) -> Report | None:
     number = value.value if isinstance(value, ast.Constant) else None
-    if isinstance(number, int) and number < 0 or isinstance(number, (str, bool)):
+    if isinstance(number, (str, bool)) or (isinstance(number, int) and number < 0):
         return None
     if isinstance(number, int) and number > 0:
         return site.report(
