@@ -7,8 +7,7 @@ import pytest
 from tests.codemods.lines import found, port
 
 HEAD = (
-    "import torch\nfrom stable_baselines3 import PPO\n"
-    "from ultralytics import YOLO\nyolo = YOLO('x.pt')\nprint(torch)\n"
+    "import torch\nfrom stable_baselines3 import PPO\nfrom ultralytics import YOLO\nyolo = YOLO('x.pt')\nprint(torch)\n"
 )
 
 
@@ -51,5 +50,5 @@ def test_methods_of_fastai_need_its_import() -> None:
 
 def test_portable_code() -> None:
     line = 'a = PPO("MlpPolicy", env, device="cuda")'
-    after = 'a = PPO("MlpPolicy", env, device=torch.accelerator.current_accelerator().type)'
-    assert port(HEAD, line, "unsafe", "portable") == after
+    assert port(HEAD, line, "unsafe", "portable") == line
+    assert found(HEAD, line, "NP711", "portable") == ["info manual"]

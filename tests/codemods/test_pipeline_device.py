@@ -67,9 +67,7 @@ def test_grades(line: str, expected: list[str]) -> None:
 
 
 def test_a_number_that_is_used_otherwise_stays() -> None:
-    source = (
-        "from transformers import pipeline\ndevice = 0\nif device >= 0:\n    print(device)\np = pipeline('t', device=device)\n"
-    )
+    source = "from transformers import pipeline\ndevice = 0\nif device >= 0:\n    print(device)\np = pipeline('t', device=device)\n"
     (finding,) = check(source)
     assert (finding.code, finding.location.row, finding.fix) == ("NP401", 5, None)
 
@@ -91,8 +89,8 @@ def test_portable_code_runs_without_an_accelerator() -> None:
         write = pipeline("text-generation")
         """,
         """\
-        import torch
         from transformers import pipeline
+        import torch
 
         write = pipeline("text-generation", device=torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else "cpu")
         """,

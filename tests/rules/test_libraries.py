@@ -32,6 +32,7 @@ DOUBTFUL = {"inferred", "prerelease"}
 ENTRY = {
     "keyword", "position", "methods", "old", "keep", "contains", "drop_elements", "calls", "several", "absent", "parts", "new",
     "portable", "missing", "remove", "rename", "both", "default", "before", "mentioned", "imports", "when", "unless", "whole", "also", "code",
+    "names", "follow", "spared_by",
     "severity", "applicability", "confidence", "message", "requires",
 }  # fmt: skip
 FAMILIES = {"xla": "NP2", "core": "NP0", "cuda": "NP1", "libraries": "NP7", "optimum": "NP3", "huggingface": "NP4"}
@@ -135,7 +136,9 @@ def test_entries(path: Path) -> None:
         assert set(entry) <= ENTRY, entry
         assert entry["message"].strip(), entry
         fires = [
-            key for key in ("old", "missing", "contains", "calls", "several", "rename", "remove") if entry.get(key)
+            key
+            for key in ("old", "names", "missing", "contains", "calls", "several", "rename", "remove")
+            if entry.get(key)
         ]
         assert fires, entry
         if entry.get("applicability", rule["applicability"]) == "safe":
