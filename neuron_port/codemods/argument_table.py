@@ -30,16 +30,13 @@ nothing but calls of that kind reads the dictionary. A row may name parameters t
 (``dictionaries = ["model_kwargs"]``).
 
 With ``follow`` an entry looks at what the value comes from (see ``semantics.values``); a change away from the call is unsafe.
-
-A row ``from = "method:load"`` is about calls of a method whose receiver means nothing known, in a file that imports the
-package ``imports``; its changes are unsafe.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from neuron_port.codemods.base import Report, Site, Spelling
@@ -157,39 +154,12 @@ def node_of(argument: Argument) -> ast.AST:
 
 def inspect(site: Site) -> Iterator[Report]:
     """Report the arguments that the row's entries are about; a row without entries is about the name itself."""
-    if site.form == "method":
-        yield from _of_method(site)
-        return
     if site.row is not None and "arguments" not in site.row.options:
         yield from by_table(site)
         return
     target = called(site)
     if target is not None:
         yield from by_entries(site, target, entries(site))
-
-
-def method_site(site: Site) -> Site | None:
-    """The site of a method call with the row of its rule that is about it; ``None`` in a file without the row's package."""
-    row = next((row for row in site.rule.rows if row.source == f"method:{site.node.func.attr}"), None)
-    if row is None:
-        return None
-    package = row.options.get("imports")
-    if package is not None:
-        names = [binding.qualname or "" for binding in site.module.found.imports]
-        names += [module for _, module in site.module.found.stars]
-        if not any(name.partition(".")[0] == package for name in names):
-            return None
-    return replace(site, row=row)
-
-
-def _of_method(site: Site) -> Iterator[Report]:
-    """Calls of a method of who knows what."""
-    site = method_site(site)
-    target = called(site) if site is not None else None
-    if target is not None:
-        for report in by_entries(site, target, entries(site)):
-            report.applicability = min(report.applicability, Applicability.UNSAFE)
-            yield report
 
 
 def entries(site: Site) -> Sequence[Mapping[str, Any]]:

@@ -14,8 +14,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from neuron_port.codemods.argument_table import claim, method_site
+from neuron_port.codemods.argument_table import claim
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.method_table import with_row
 from neuron_port.codemods.pretrained_argument import inspect as by_arguments
 from neuron_port.edits.operations import RemoveStatement, Replace, SetString
 from neuron_port.findings import Applicability, Severity
@@ -34,7 +35,7 @@ def inspect(site: Site) -> Iterator[Report]:
     if site.form == "string":
         yield from _choice(site)
     elif site.form == "method" and site.node.func.attr.endswith("bettertransformer"):
-        known = method_site(site)
+        known = with_row(site)
         if known is not None:
             yield _transformed(known, site.node, site.node.func.value)
     elif site.row is not None and site.row.options.get("wrapper"):

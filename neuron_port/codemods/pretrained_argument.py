@@ -11,8 +11,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from neuron_port.codemods.argument_table import Called, by_entries, called, entries, method_site
+from neuron_port.codemods.argument_table import Called, by_entries, called, entries
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.method_table import with_row
 from neuron_port.findings import Applicability
 from neuron_port.semantics.pretrained_names import is_processor
 
@@ -31,7 +32,7 @@ def inspect(site: Site) -> Iterator[Report]:
 
 def loaded(site: Site) -> Iterator[tuple[Site, Called]]:
     """The site with its row, and its call, where that loads what the row is about."""
-    known = method_site(site) if site.form == "method" else site
+    known = with_row(site) if site.form == "method" else site
     target = called(known) if known is not None and known.form not in ("import", "star") else None
     if target is not None and (not known.row.options.get("models") or _is_of_model(known)):
         yield known, target
