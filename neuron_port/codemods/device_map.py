@@ -27,6 +27,8 @@ from neuron_port.semantics.values import branches, sources
 _SPLIT = frozenset({"balanced", "balanced_low_0", "sequential"})
 # Arguments that only such a map uses.
 _COMPANIONS = ("max_memory", "offload_folder", "offload_buffers")
+# Arguments of a model that several processes share.
+_SHARED = ("distributed_config", "tp_plan", "tp_size")
 _INDEX_CALLS = frozenset({"torch.cuda.current_device", "torch.accelerator.current_device_index"})
 _ELSEWHERE = frozenset({"cpu", "disk", "meta"})
 
@@ -43,7 +45,8 @@ def inspect(site: Site) -> Iterator[Report]:
 def placed(site: Site, target: Called) -> Iterator[Report]:
     """Report the ``device_map`` of a call with what only it needs."""
     automatic = False
-    for argument in target.arguments("device_map"):
+    shared = any(target.argument(name) is not None for name in _SHARED)  # NP406 takes the device map out
+    for argument in target.arguments("device_map") if not shared else ():
         for value in _values(site, value_of(argument)):
             found = _placement(site, target, argument, value)
             if found is not None:
