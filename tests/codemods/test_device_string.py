@@ -80,6 +80,15 @@ def test_what_torch_takes_is_safe(before: str, after: str, portable: str) -> Non
             'm = Auto.from_pretrained("a", device_map={"": "cuda"})',
             'm = Auto.from_pretrained("a", device_map={"": "neuron"})',
         ),
+    ],
+)
+def test_device_maps_are_safe(before: str, after: str) -> None:
+    assert port(HEAD, before, "safe") == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
         ('p = pipeline("a", device="cuda")', 'p = pipeline("a", device="neuron")'),
         ('config["device"] = "cuda"', 'config["device"] = "neuron"'),
         ('config = {"device": "cuda"}', 'config = {"device": "neuron"}'),

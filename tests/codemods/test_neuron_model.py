@@ -40,7 +40,7 @@ def test_load(before: str, after: str) -> None:
     [
         ('auto_cast_type="bf16"', "torch.bfloat16"),
         ('auto_cast_type="fp32"', "torch.float32"),
-        ('torch_dtype="float16"', "torch.float16"),
+        ('torch_dtype="float16"', "torch.bfloat16"),
         ("auto_cast_type=many", '{"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[many]'),
     ],
 )
@@ -60,7 +60,7 @@ def test_data_type_of_a_decoder(option: str, dtype: str) -> None:
         (', auto_cast="none", auto_cast_type="bf16"', "float32"),
         (", auto_cast=None", "float32"),
         (', auto_cast="matmul"', "bfloat16"),
-        (', auto_cast="all", auto_cast_type="fp16"', "float16"),
+        (', auto_cast="all", auto_cast_type="fp16"', "bfloat16"),
         (", torch_dtype=torch.bfloat16", "bfloat16"),
     ],
 )
@@ -135,6 +135,9 @@ model = NeuronModelForSequenceClassification.from_pretrained("bert", export=True
 """,
         """import torch
 from transformers import AutoModelForSequenceClassification
+import os
+
+os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
 
 model = AutoModelForSequenceClassification.from_pretrained("bert", dtype=torch.bfloat16, device_map="neuron")
 """,
@@ -232,9 +235,9 @@ model.save_pretrained("folder")
 
 def test_model_that_is_read_back_is_still_there() -> None:
     after = ported(SAVED.format(load='model = NeuronModelForCausalLM.from_pretrained("folder")'), level="unsafe")
-    assert (
-        after
-        == f'{AUTO}\nNAME = "org/model"\nmodel = AutoModelForCausalLM.from_pretrained(NAME, device_map="neuron")\n'
+    assert after == (
+        f'{AUTO}import os\n\nos.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"\n\nNAME = "org/model"\n'
+        'model = AutoModelForCausalLM.from_pretrained(NAME, device_map="neuron")\n'
     )
 
 

@@ -86,13 +86,13 @@ def test_portable_code_runs_without_an_accelerator() -> None:
         """\
         from transformers import pipeline
 
-        write = pipeline("text-generation")
+        write = pipeline("fill-mask")
         """,
         """\
         from transformers import pipeline
         import torch
 
-        write = pipeline("text-generation", device=torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else "cpu")
+        write = pipeline("fill-mask", device=torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else "cpu")
         """,
         target="portable",
     )
