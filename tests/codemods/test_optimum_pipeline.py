@@ -43,12 +43,12 @@ def test_arguments_by_position_get_their_names() -> None:
         """\
         from optimum.neuron import pipeline
         from transformers import AutoModelForMaskedLM
-        m = AutoModelForMaskedLM.from_pretrained("a/b", device_map="neuron")
+        m = AutoModelForMaskedLM.from_pretrained("a/b").to("neuron")
         p = pipeline("fill-mask", m, tokenizer)
         """,
         """\
         from transformers import AutoModelForMaskedLM, pipeline
-        m = AutoModelForMaskedLM.from_pretrained("a/b", device_map="neuron")
+        m = AutoModelForMaskedLM.from_pretrained("a/b").to("neuron")
         p = pipeline("fill-mask", m, tokenizer=tokenizer, device="neuron")
         """,
     )

@@ -29,7 +29,7 @@ def test_an_import_that_eval_needs_stays() -> None:
 
 
 def test_artefacts() -> None:
-    load = "from transformers import AutoModel, AutoTokenizer"
+    load = "from transformers import AutoModel, AutoTokenizer  # HF_DEACTIVATE_ASYNC_LOAD=1"
     assert found('AutoModel.from_pretrained("optimum/bert-neuronx", device_map="neuron")', load) == ["NP386"]
     assert found('AutoModel.from_pretrained("me/llama_tp8", device_map="neuron")', load) == ["NP386"]
     assert found('AutoModel.from_pretrained("neuroscience/bert", device_map="neuron")', load) == []

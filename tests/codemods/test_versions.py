@@ -17,7 +17,7 @@ RULES = load_rules()
 PORTED = """\
 import torch
 from transformers import AutoModelForCausalLM, GenerationConfig
-
+# HF_DEACTIVATE_ASYNC_LOAD=1
 model = AutoModelForCausalLM.from_pretrained("x", dtype=torch.bfloat16, device_map="neuron")
 model.generate(cache_implementation="static", max_cache_len=512)
 """
