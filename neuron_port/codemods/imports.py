@@ -45,7 +45,7 @@ def inspect(site: Site) -> Iterator[Report]:
         return
     message = row.message or _message(site)
     severity = row.severity
-    if site.rule.family == "libraries" and guards.optional_import(site.node):
+    if site.rule.family in ("libraries", "huggingface") and guards.optional_import(site.node):
         message = f"{message}; the import is optional, so the code takes its fallback on Neuron"
         severity = Severity.INFO
     yield site.report(message, severity=severity, applicability=Applicability.MANUAL, imported=site.binding)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_port.codemods.arguments import Unmappable, carry
+from neuron_port.codemods.arguments import Unmappable, carry, signature
 from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import GuardStatement, InsertArgument, Operation, RemoveStatement, Replace
 from neuron_port.findings import Applicability, Severity
@@ -88,6 +88,8 @@ def _insertions(site: Site, call: ast.Call, first: str | None, added: dict[str, 
     """Arguments that the new function needs besides the carried ones."""
     operations: list[Operation] = []
     keywords = {keyword.arg for keyword in call.keywords}
+    if site.row.call and not any(isinstance(item, ast.Starred) for item in call.args):
+        keywords.update(signature(site.row.call).old[: len(call.args)])
     for text, keyword in [(first, None), *((text, name) for name, text in added.items())]:
         if text is None or keyword in keywords:
             continue

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from neuron_port.codemods.argument_table import Called, by_entries, called, entries
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.method_table import with_row
+from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.findings import Applicability
 from neuron_port.semantics.pretrained_names import is_processor
 
@@ -22,7 +23,10 @@ _NO_MODEL = re.compile(r"(?i)(token|processor|config|extractor|scheduler|pipelin
 
 
 def inspect(site: Site) -> Iterator[Report]:
-    """Report the arguments that the row's entries are about."""
+    """Report the arguments that the row's entries are about; a row without entries is about the name itself."""
+    if site.form != "method" and "arguments" not in site.row.options:
+        yield from by_table(site)
+        return
     for each, target in loaded(site):
         for report in by_entries(each, target, entries(each)):
             if site.form == "method":

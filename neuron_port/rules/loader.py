@@ -41,7 +41,8 @@ _SUSPICIONS = {"inferred", "prerelease"}
 class RuleSet:
     """All rules of a run with their indexes.
 
-    ``names`` maps qualified names and ``members`` the first and the last part of ``root.*.last`` to their rules and rows:
+    ``names`` maps qualified names and ``members`` the first and the last part of ``root.*.last`` (``"*"`` for all rows
+    such as ``transformers.*.TF*``, a class whose name begins so) to their rules and rows:
     at most one row that is about the name itself, and any number that are about the arguments of its calls. ``prefixes``
     maps the names in front of ``.*``, and ``modules`` what is only looked for in
     import statements (rows with ``forms = ["import"]``) to their rule and row; ``methods``,
@@ -84,9 +85,14 @@ class RuleSet:
         """The rows for exactly this name; a name that is spelled out in full comes before ``root.*.last``."""
         found = list(self.names.get(qualname, ()))
         root, _, rest = qualname.partition(".")
-        candidates = self.members.get((root, rest.rpartition(".")[2]), ()) if rest else ()
+        last = rest.rpartition(".")[2]
+        candidates = self.members.get((root, last), ()) if rest else ()
         # "transformers.*.from_pretrained" also stands for the name without a part in between.
         matching = [each for each in candidates if f".{rest}".endswith(each[1].source.partition("*")[2])]
+        for each in self.members.get((root, "*"), ()) if rest else ():
+            stem = each[1].source.rpartition(".")[2][:-1]
+            if last.startswith(stem) and last[len(stem) : len(stem) + 1].isupper():
+                matching.append(each)
         for rule, row in sorted(matching, key=lambda each: -each[1].source.count(".")):
             if is_about_arguments(row) or not any(not is_about_arguments(other) for _, other in found):
                 found.append((rule, row))
@@ -267,7 +273,8 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
             beside = names.setdefault(row.source, [])
             if ".*." in row.source:
                 root, _, rest = row.source.partition(".*.")
-                beside = members.setdefault((root, rest.rpartition(".")[2]), [])
+                last = rest.rpartition(".")[2]
+                beside = members.setdefault((root, "*" if last.endswith("*") else last), [])
             for other, known in beside:
                 same = known.source == row.source
                 if same and (other is rule or not (is_about_arguments(known) or is_about_arguments(row))):

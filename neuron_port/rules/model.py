@@ -13,7 +13,8 @@ class Row:
     """One ``[[map]]`` row: a qualified name and what becomes of it.
 
     ``source`` is the qualified name (``torch.cuda.synchronize``), a prefix (``torch.cuda.tunable.*``), or a name wherever
-    the package keeps it (``transformers.*.from_pretrained``, ``trl.*.SFTConfig``).
+    the package keeps it (``transformers.*.from_pretrained``, ``trl.*.SFTConfig``, ``transformers.*.TF*`` for all classes that
+    begin so).
     ``action`` is ``rewrite`` (``to`` is set), ``remove`` or ``flag``.
     ``call`` maps signatures: ``(device) -> (device, /)``; see ``codemods.arguments``.
     ``options`` carries keys that only the rule's own codemod reads.
