@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import spell_closest
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.method_table import with_row
+from neuron_port.codemods.method_table import imports, with_row
 from neuron_port.edits.operations import Operation, Replace
 from neuron_port.findings import Applicability
 
@@ -21,7 +21,9 @@ _HALF = frozenset({"torch.float16", "torch.half"})
 def inspect(site: Site) -> Iterator[Report]:
     """Report a cast of what surely is a model of Transformers."""
     known = with_row(site)
-    if known is None or not known.context.pretrained.origin(known.node.func.value).is_model:
+    if known is None or imports(site, "diffusers"):
+        return  # what goes into a diffusion pipeline changes its type with that
+    if not known.context.pretrained.origin(known.node.func.value).is_model:
         return
     call = known.node
     spelling = spell_closest(known, "torch.bfloat16", call)
