@@ -30,8 +30,7 @@ from neuron_port.codemods.name_table import inspect as by_name
 from neuron_port.codemods.pretrained_argument import loaded
 from neuron_port.edits.operations import DropArgument, InsertArgument, InsertStatement, Operation
 from neuron_port.findings import Applicability, Severity
-from neuron_port.semantics.module import statement
-from neuron_port.semantics.processes import Parallel
+from neuron_port.semantics.module import enclosing_function, statement
 
 _OLD = ("tp_plan", "tp_size")
 # Makes the process group by itself.
@@ -136,7 +135,8 @@ def _grouped(site: Site, target: Called) -> Iterator[Report]:
     site.context.memo.add("grouped")
     init = spell_closest(site, "torch.distributed.init_process_group", target.call)
     operations: list[Operation] = []
-    if init is not None and processes.parallel is not Parallel.UNKNOWN and not site.context.portable:
+    in_program = enclosing_function(target.call) is None or processes.is_program
+    if init is not None and in_program and not site.context.portable:
         operations = [
             InsertStatement(statement(target.call), f'{init.text}("neuron")'),
             *init.operations,

@@ -422,7 +422,7 @@ print(model.neuron_config.batch_size, model.neuron_config.sequence_length)
 """
     after = ported(before, level="unsafe")
     assert "print(4, model.neuron_config.sequence_length)" in after
-    assert (4, "NP314") in codes(after)
+    assert (7, "NP314") in codes(after)
 
 
 def test_portable() -> None:

@@ -48,7 +48,7 @@ def test_one_text_stays_a_batch_of_one() -> None:
         tok = AutoTokenizer.from_pretrained("a/b")
         m = SentenceTransformer("a/b", device="neuron", model_kwargs={"dtype": "float32"})
         text = "a"
-        outputs = m.encode([text], convert_to_tensor=True).cpu()
+        outputs = m.encode([text], convert_to_tensor=True, processing_kwargs={"text": {"padding": "max_length"}}).cpu()
         print(outputs.shape)
         """,
     )

@@ -109,7 +109,8 @@ def test_context_goes(call: str, after: str) -> None:
 def test_other_items_of_the_statement_stay() -> None:
     source = f'{LAZY}with lazy_load_for_parallelism(2), seed(3):\n    m = AutoModelForCausalLM.from_pretrained("x")\n'
     assert ported(source).endswith(
-        f'with seed(3):\n    m = AutoModelForCausalLM.from_pretrained("x", {sharded("2")})\n'
+        'with seed(3):\n    torch.distributed.init_process_group("neuron")\n'
+        f'    m = AutoModelForCausalLM.from_pretrained("x", {sharded("2")})\n'
     )
 
 
