@@ -201,9 +201,9 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
                 continue
             value = value_of(argument)
             options = sources(site.module, value) if entry.get("follow") else branches(value)
-            found = [branch for branch in options if matches(site, branch, entry)]
-            if any(_is_one_of(site, branch, entry.get("spared_by", ())) for branch in options):
-                continue
+            found = [
+                branch for branch in options if matches(site, branch, entry) and not _is_spared(site, branch, entry)
+            ]
             if found or takes_all(entry):
                 kept = [branch for branch in options if branch not in found and not is_unset(branch)]
                 found = [value_of(argument)] if entry.get("whole") else found
@@ -479,6 +479,9 @@ def _replaced(site: Site, target: Called, match: _Match) -> Iterator[Report]:
     changes = _changes(site, entry)
     text = "None" if entry.get("remove") or _text(site, entry) == "" else _text(site, entry)
     for branch in match.found:
+        inside = any(branch is node for node in ast.walk(value_of(match.argument)))
+        if not inside and id(branch) in site.context.claimed:
+            continue  # reported where it stands
         operations: list[Operation] = []
         if changes and text is None and "before" in entry:
             operations = _before(entry, target.call, branch)
@@ -492,7 +495,6 @@ def _replaced(site: Site, target: Called, match: _Match) -> Iterator[Report]:
             claim(site, branch)
         else:
             claim_strings(site, branch)
-        inside = any(branch is node for node in ast.walk(value_of(match.argument)))
         level = None if inside else Applicability.UNSAFE
         yield report_entry(site, entry, branch, operations, kept=not changes, applicability=level)
 
@@ -526,6 +528,15 @@ def _written(branch: ast.expr, text: str) -> Operation:
 def _text(site: Site, entry: Mapping[str, Any]) -> str | None:
     portable = entry.get("portable")
     return portable if site.context.portable and isinstance(portable, str) else entry.get("new")
+
+
+def _is_spared(site: Site, branch: ast.expr, entry: Mapping[str, Any]) -> bool:
+    """Whether another branch of the same conditional expression is what the entry leaves alone."""
+    top: ast.AST = branch
+    while isinstance(getattr(top, "parent", None), (ast.IfExp, ast.BoolOp)):
+        top = top.parent
+    wanted = entry.get("spared_by", ())
+    return bool(wanted) and any(_is_one_of(site, each, wanted) for each in branches(top))
 
 
 def _is_one_of(site: Site, value: ast.expr, wanted: Collection[str]) -> bool:

@@ -251,6 +251,8 @@ class Site:
         ``or_cpu`` asks for ``"cpu"`` where no accelerator is there: a plain torch does not even know the name neuron, so
         that a call which CUDA's name did not stop on the CPU would raise.
         """
+        if not self.context.portable and not or_cpu:
+            return Spelling('"neuron"')
         accelerator = self.spell("torch.accelerator", node)
         if accelerator is None:
             return None
@@ -260,7 +262,7 @@ class Site:
             device = '"neuron"'
         if or_cpu:
             device = f'{device} if {accelerator.text}.is_available() else "cpu"'
-        return Spelling(device, accelerator.operations if or_cpu or self.context.portable else ())
+        return Spelling(device, accelerator.operations)
 
 
 def is_cuda_library(rule: Rule) -> bool:

@@ -103,6 +103,8 @@ def _config(site: Site, target: Called, argument: Argument, *, with_type: bool) 
     kinds = {_kind(site, each) for each in found}
     if kinds == {_BITSANDBYTES}:
         operations: list[Operation] = []
+        if _is_conditional(argument) and isinstance(value, ast.Call):
+            return None  # the configuration is reported where it is made
         if target.editable(site.module, argument) and not _is_conditional(argument) and not site.context.portable:
             operations = [drop(target, argument), *(_type(site, target) if with_type else ())]
         if operations or isinstance(value, ast.Call):
@@ -115,7 +117,8 @@ def _config(site: Site, target: Called, argument: Argument, *, with_type: bool) 
         )
     if None in kinds:
         return site.report(
-            "quantization_config= asks for a quantized model, and Neuron has no kernels for any of Transformers' quantizers; load the weights in bfloat16",
+            "where quantization_config= is not None it asks for a quantized model, and Neuron has no kernels for any of Transformers' quantizers: load the "
+            "weights in bfloat16",
             node=node_of(argument),
             severity=Severity.WARNING,
             applicability=Applicability.MANUAL,
@@ -125,6 +128,9 @@ def _config(site: Site, target: Called, argument: Argument, *, with_type: bool) 
 
 def _kind(site: Site, value: ast.expr) -> str | None:
     """The class of a configuration that is made in this file."""
+    if isinstance(value, ast.Dict):
+        keys = {key.value for key in value.keys if isinstance(key, ast.Constant)}
+        return _BITSANDBYTES if keys & {*_FLAGS, "bnb_4bit_quant_type"} else None
     name = (site.module.qualname(value.func) or "") if isinstance(value, ast.Call) else ""
     return name.rpartition(".")[2] if name.startswith(("transformers.", "auto_gptq.", "gptqmodel.")) else None
 

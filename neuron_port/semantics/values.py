@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_port.semantics.module import Module
+from neuron_port.semantics.module import Module, enclosing_function
 from neuron_port.semantics.scopes import Binding, BindingKind
 
 _DEEPEST = 6
@@ -49,6 +49,8 @@ def _sources(module: Module, value: ast.expr, depth: int) -> Iterator[ast.expr]:
             behind = _of_name(module, branch)
         elif depth < _DEEPEST and isinstance(branch, ast.Attribute) and module.qualname(branch) is None:
             behind = _of_option(module, branch.attr)
+        elif depth < _DEEPEST and isinstance(branch, ast.Call) and isinstance(branch.func, ast.Name):
+            behind = _of_function(module, branch.func)
         for each in behind:
             yield from _sources(module, each, depth + 1)
         if not behind:
@@ -94,6 +96,19 @@ def _calls(module: Module, call: ast.Call, function: ast.AST) -> bool:
         return len(bindings) == 1 and bindings[0].node is wanted
     owner = target.value if isinstance(target, ast.Attribute) else None
     return isinstance(owner, ast.Name) and owner.id in ("self", "cls") and isinstance(function.parent, ast.ClassDef)
+
+
+def _of_function(module: Module, name: ast.Name) -> list[ast.expr]:
+    """What a function of this file returns."""
+    bindings = module.bindings(name)
+    function = bindings[0].node if len(bindings) == 1 else None
+    if not isinstance(function, ast.FunctionDef):
+        return []
+    returns = [
+        node for node in ast.walk(function) if isinstance(node, ast.Return) and enclosing_function(node) is function
+    ]
+    returns.sort(key=lambda node: node.lineno)
+    return [node.value for node in returns if node.value is not None]
 
 
 def _of_option(module: Module, name: str) -> list[ast.expr]:

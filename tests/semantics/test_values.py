@@ -35,6 +35,8 @@ def sources_of(text: str) -> list[str]:
         ("@dataclass\nclass A:\n    kind: str = field(default='a')\nask(args.kind)", ["'a'"]),
         ("class A:\n    kind: str = 'a'\nask(args.kind)", ["'a'"]),
         ("class A:\n    kind = 'a'\nask(args.kind)", ["args.kind"]),
+        ("def f():\n    if x:\n        return 1\n    return 2\nask(f())", ["1", "2"]),
+        ("def f():\n    return f()\nask(f())", ["f()"]),
         ("a = a\nask(a)", ["a"]),
         ("for a in range(3):\n    ask(a)", ["a"]),
     ],
