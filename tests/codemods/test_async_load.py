@@ -1,0 +1,58 @@
+"""Threads that load weights."""
+
+from __future__ import annotations
+
+from tests.porting import assert_ported, codes
+
+LOAD = 'AutoModel.from_pretrained("x", device_map="neuron")'
+
+
+def test_a_program_sets_the_variable_behind_its_imports() -> None:
+    assert_ported(
+        f"""\
+        import os
+        from transformers import AutoModel
+
+        def load():
+            return {LOAD}
+
+        if __name__ == "__main__":
+            load()
+        """,
+        f"""\
+        import os
+        from transformers import AutoModel
+
+        os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
+
+
+        def load():
+            return {LOAD}
+
+        if __name__ == "__main__":
+            load()
+        """,
+    )
+
+
+def test_a_module_of_others_is_told() -> None:
+    source = f"from transformers import AutoModel\n\ndef load():\n    return {LOAD}\n"
+    assert_ported(source, source)
+    assert codes(source) == [(4, "NP408")]
+
+
+def test_once_in_a_file() -> None:
+    source = f"from transformers import AutoModel\n\ndef load():\n    return {LOAD}, {LOAD}\n"
+    assert codes(source) == [(4, "NP408")]
+
+
+def test_loads_on_the_cpu_and_files_that_know() -> None:
+    head = "from transformers import AutoModel\n"
+    assert codes(f'{head}AutoModel.from_pretrained("x", device_map="cpu")\n') == []
+    assert codes(f'{head}AutoModel.from_pretrained("x").to("neuron")\n') == []
+    assert codes(f'{head}import os\nos.environ.setdefault("HF_DEACTIVATE_ASYNC_LOAD", "1")\n{LOAD}\n') == []
+
+
+def test_portable_code_is_told() -> None:
+    source = f"from transformers import AutoModel\n\nmodel = {LOAD}\n"
+    assert_ported(source, source, target="portable")

@@ -1,0 +1,104 @@
+"""Models that are quantized when they are loaded."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.codemods.lines import found, port
+from tests.porting import assert_ported
+
+HEAD = (
+    "import torch\nfrom transformers import AutoModel, BitsAndBytesConfig, GPTQConfig, pipeline\n"
+    "from peft import prepare_model_for_kbit_training\nprint(torch, AutoModel, BitsAndBytesConfig, GPTQConfig, pipeline)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "m = AutoModel.from_pretrained(n, load_in_4bit=True)",
+            "m = AutoModel.from_pretrained(n, dtype=torch.bfloat16)",
+        ),
+        (
+            "m = AutoModel.from_pretrained(n, load_in_8bit=flag, dtype=torch.float32)",
+            "m = AutoModel.from_pretrained(n, dtype=torch.float32)",
+        ),
+        (
+            "m = AutoModel.from_pretrained(n, quantization_config=BitsAndBytesConfig(load_in_4bit=True))",
+            "m = AutoModel.from_pretrained(n, dtype=torch.bfloat16)",
+        ),
+        (
+            'm = AutoModel.from_pretrained(n, quantization_config={"load_in_4bit": True})',
+            "m = AutoModel.from_pretrained(n, dtype=torch.bfloat16)",
+        ),
+        ("m = prepare_model_for_kbit_training(m, use_gradient_checkpointing=False); x = 1", "x = 1"),
+        ("run(prepare_model_for_kbit_training(m))", "run(m)"),
+    ],
+)
+def test_unsafe(before: str, after: str) -> None:
+    assert port(HEAD, before, "safe") == before
+    assert port(HEAD, before) == after
+
+
+def test_a_flag_that_is_off_goes() -> None:
+    before = "m = AutoModel.from_pretrained(n, load_in_8bit=False)"
+    assert port(HEAD, before, "safe") == "m = AutoModel.from_pretrained(n)"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("m = AutoModel.from_pretrained(n, quantization_config=GPTQConfig(bits=4))", ["error manual"]),
+        ("m = AutoModel.from_pretrained(n, quantization_config=config)", ["warning manual"]),
+        ("m = AutoModel.from_pretrained(n, quantization_config=None)", []),
+        ('m = AutoModel.from_pretrained("org/Llama-7B-AWQ")', ["warning manual"]),
+        ('m = AutoModel.from_pretrained("org/Llama-8B-FP8-dynamic")', ["warning manual"]),
+        ('m = AutoModel.from_pretrained("org/big-bird")', []),
+        ("other.from_json(n, load_in_8bit=True)", []),
+    ],
+)
+def test_grades(line: str, expected: list[str]) -> None:
+    assert port(HEAD, line) == line
+    assert found(HEAD, line, "NP407") == expected
+
+
+def test_portable_code_keeps_its_quantization() -> None:
+    line = "m = AutoModel.from_pretrained(n, quantization_config=BitsAndBytesConfig(load_in_4bit=True))"
+    assert port(HEAD, line, "unsafe", "portable") == line
+
+
+def test_qlora_becomes_lora() -> None:
+    assert_ported(
+        """\
+        import torch
+        from peft import prepare_model_for_kbit_training
+        from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+
+        config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16)
+        model = AutoModelForCausalLM.from_pretrained("x", quantization_config=config if torch else None)
+        model = prepare_model_for_kbit_training(model, gradient_checkpointing_kwargs={"use_reentrant": False})
+        """,
+        """\
+        import torch
+        from transformers import AutoModelForCausalLM
+
+        model = AutoModelForCausalLM.from_pretrained("x", dtype=torch.bfloat16)
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        model.enable_input_require_grads()
+        """,
+    )
+
+
+def test_what_an_option_turns_on_stays() -> None:
+    source = """\
+    import torch
+    from transformers import AutoModel, BitsAndBytesConfig
+
+    def load(four_bits):
+        kwargs = {"dtype": torch.bfloat16}
+        if four_bits:
+            kwargs["quantization_config"] = BitsAndBytesConfig(load_in_4bit=True)
+        return AutoModel.from_pretrained("x", **kwargs)
+    """
+    assert_ported(source, source)
