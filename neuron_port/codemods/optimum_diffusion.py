@@ -268,7 +268,7 @@ class _Port:
             return []
         if kind == "image":
             return [Replace(image, f"{{image}}.resize({escaped(size)})", {"image": image})]
-        text = f"TODO(neuron-port): give it an image of {size}: optimum-neuron resized it to the compiled size"
+        text = f"TODO(neuron-port): NP361 give it an image of {size}: optimum-neuron resized it to the compiled size"
         return [InsertComment(statement(place), text)]
 
     # -- precision, devices, compilation ------------------------------------------------------------------------------
@@ -299,15 +299,18 @@ class _Port:
     def _parallel(self, export: Export, parts: Parts) -> list[Operation]:
         mode = export.take("data_parallel_mode")
         devices = export.take("device_ids")
+        operations: list[Operation] = []
         if (mode is not None and word(self.module, mode) != "none") or devices is not None:
             self._note(
                 mode if mode is not None else devices,
                 "optimum-neuron drove several cores from one process (data_parallel_mode, device_ids); on TorchNeuron each "
                 "process has one core: start one for each with torchrun --nproc_per_node=N and split the prompts by rank",
             )
+            text = "TODO(neuron-port): NP361 this used several cores: start a process for each, and split the prompts by rank"
+            operations.append(InsertComment(statement(self.call), text))
         size = export.take("tensor_parallel_size")
         if size is None or number(self.module, size) == 1:
-            return []
+            return operations
         transformer = self.site.row.options.get("transformer")
         if transformer is None:
             raise Unsure("its model has no plan for tensor parallelism in diffusers: only Flux and QwenImage have one")
@@ -317,7 +320,7 @@ class _Port:
             f"tensor_parallel_size={count} used the cores of one process; on TorchNeuron each process has one: start the "
             f"program with torchrun --nproc_per_node={count}, and print and save on rank 0 only",
         )
-        return parts.sharded(transformer, count, self.dtype)
+        return [*operations, *parts.sharded(transformer, count, self.dtype)]
 
     def _placed(self, adapters: Adapters, parts: Parts) -> list[Operation]:
         """``.to("neuron")``, and what is compiled, behind the statement that keeps the pipeline."""

@@ -157,7 +157,7 @@ def test_the_picture_has_the_size_where_the_call_has_none() -> None:
         pipe("a cat", image=image.resize((768, 512)))
         latents = draw()
         pipe("a cat", image=latents[None, :])
-        # TODO(neuron-port): give it an image of (768, 512): optimum-neuron resized it to the compiled size
+        # TODO(neuron-port): NP361 give it an image of (768, 512): optimum-neuron resized it to the compiled size
         pipe("a cat", image=anything())
         """,
     )
@@ -268,5 +268,22 @@ def test_a_name_that_is_deleted_goes_with_its_pipeline() -> None:
         again = StableDiffusionPipeline.from_pretrained("a/b", dtype=torch.bfloat16).to("neuron")
         again.unet.compile_repeated_blocks(backend="neuron", dynamic=False)
         again("a cat", height=512, width=512)
+        """,
+    )
+
+
+def test_several_cores_of_one_process_leave_a_comment() -> None:
+    assert_ported(
+        """\
+        import torch
+        from optimum.neuron import NeuronStableDiffusionPipeline
+        pipe = NeuronStableDiffusionPipeline.from_pretrained("a/b", export=True, data_parallel_mode="unet")
+        """,
+        """\
+        import torch
+        from diffusers import StableDiffusionPipeline
+        # TODO(neuron-port): NP361 this used several cores: start a process for each, and split the prompts by rank
+        pipe = StableDiffusionPipeline.from_pretrained("a/b", dtype=torch.bfloat16).to("neuron")
+        pipe.unet.compile_repeated_blocks(backend="neuron", dynamic=False)
         """,
     )
