@@ -12,6 +12,7 @@ import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods import lineage
+from neuron_port.codemods.argument_table import claim
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.device_spelling import device_string, held
 from neuron_port.edits.operations import Replace, SetString
@@ -22,6 +23,7 @@ from neuron_port.semantics.scopes import BindingKind
 
 # What may stand between a generator and the argument or the variable that it becomes.
 _AROUND = (ast.ListComp, ast.List, ast.IfExp)
+_INDEXES = frozenset({"torch.cuda.current_device", "torch.accelerator.current_device_index"})
 _XLA_DEVICES = frozenset({"torch_xla.device", "torch_xla.core.xla_model.xla_device"})
 
 
@@ -39,7 +41,9 @@ def inspect(site: Site) -> Iterator[Report]:
         if lineage.standing(site.context) is lineage.Standing.OPTIONAL:
             return
         code = "NP217"
-    elif not any(device_string(literal) is not None for literal in literals):
+    elif not any(device_string(literal) is not None for literal in literals) and not _is_index(site, value):
+        if _is_cpu(site, value):
+            return
         name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
         if literals or not like_device(name):
             return
@@ -61,7 +65,7 @@ def inspect(site: Site) -> Iterator[Report]:
             applicability=Applicability.MANUAL,
         )
         return
-    site.context.claimed.update(id(inner) for inner in ast.walk(value))
+    claim(site, value)
     takers = _takers(site, call)
     if any(_fills_device(site, taker) for taker in takers):
         yield site.report(
@@ -83,6 +87,18 @@ def inspect(site: Site) -> Iterator[Report]:
         operations=[operation],
         evidence="passed to a diffusers pipeline" if sure else None,
     )
+
+
+def _is_index(site: Site, value: ast.expr) -> bool:
+    """``torch.Generator(torch.cuda.current_device())``."""
+    return isinstance(value, ast.Call) and site.module.qualname(value.func) in _INDEXES
+
+
+def _is_cpu(site: Site, value: ast.expr) -> bool:
+    """A variable that is only ever ``"cpu"``."""
+    bindings = site.module.bindings(value) if isinstance(value, ast.Name) else []
+    values = [binding.value for binding in bindings]
+    return bool(values) and all(isinstance(each, ast.Constant) and each.value == "cpu" for each in values)
 
 
 def _is_xla_device(site: Site, value: ast.expr) -> bool:

@@ -68,18 +68,39 @@ def _is_moved(site: Site, place: ast.stmt, value: ast.expr) -> bool:
         for call in site.module.calls_of(method):
             if id(statement(call)) not in beside or not isinstance(call.func, ast.Attribute):
                 continue
-            if same_chain(call.func.value, value) and _names_device(call):
+            if (
+                same_chain(call.func.value, value)
+                and _names_device(call)
+                and not _is_made_between(blocks, call, place, value)
+            ):
                 return True
-    for block in blocks:
-        for other in block:
-            if isinstance(other, ast.Assign) and any(same_chain(target, value) for target in other.targets):
-                if _is_placed(other.value):
-                    return True
-    return False
+    made = [other for other in _assignments(blocks, value) if other.lineno < place.lineno]
+    return bool(made) and _is_placed(made[-1].value)
+
+
+def _assignments(blocks: list[list[ast.stmt]], value: ast.expr) -> list[ast.Assign]:
+    """The statements that give ``value`` its object, in source order."""
+    found = [
+        other
+        for block in blocks
+        for other in block
+        if isinstance(other, ast.Assign) and any(same_chain(target, value) for target in other.targets)
+    ]
+    return sorted(found, key=lambda other: other.lineno)
+
+
+def _is_made_between(blocks: list[list[ast.stmt]], call: ast.Call, place: ast.stmt, value: ast.expr) -> bool:
+    """Whether the move is one of another object: ``value`` is made anew between it and ``place``."""
+    first, last = sorted((call.lineno, place.lineno))
+    made = [other for other in _assignments(blocks, value) if statement(call) is not other]
+    return any(first < other.lineno < last for other in made)
 
 
 def _names_device(call: ast.Call) -> bool:
-    """Not ``.to(torch.float16)``, ``.to(memory_format=...)``: the first argument, or ``device=``, is a device."""
+    """Not ``.to(torch.float16)``, ``.to(memory_format=...)`` or ``.to("cpu")``: a device other than the CPU is named."""
+    named = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
+    if any(isinstance(value, ast.Constant) and value.value == "cpu" for value in named):
+        return False
     if call.func.attr != "to" or any(keyword.arg == "device" for keyword in call.keywords):
         return True
     return bool(call.args) and not (isinstance(call.args[0], ast.Attribute) and "float" in call.args[0].attr)

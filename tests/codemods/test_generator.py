@@ -57,7 +57,7 @@ def test_unsafe(before: str, after: str, target: str) -> None:
     ],
 )
 def test_what_stays(line: str, expected: list[str]) -> None:
-    assert port(HEAD, line) == line
+    assert port(HEAD, line) == line.splitlines()[-1]
     assert found(HEAD, line, "NP147") == expected
 
 
@@ -87,3 +87,14 @@ def test_a_generator_on_a_held_device_for_a_pipeline() -> None:
         """,
         level="safe",
     )
+
+
+def test_a_generator_on_the_current_device_for_a_pipeline() -> None:
+    assert port(HEAD, "pipe('a', generator=torch.Generator(device=torch.cuda.current_device()))", "safe") == (
+        "pipe('a', generator=torch.Generator(device=\"cpu\"))"
+    )
+
+
+def test_a_generator_on_the_cpu_is_left_alone() -> None:
+    line = "device = 'cpu'\npipe('a', generator=torch.Generator(device))"
+    assert port(HEAD, line) == line.splitlines()[-1]

@@ -26,6 +26,15 @@ HEAD = "from diffusers import DiffusionPipeline\n\n"
             "if low:\n    pipe.enable_model_cpu_offload()\nelse:\n    pipe.to(device)",
             'if low:\n    pipe.to("neuron")\nelse:\n    pipe.to(device)',
         ),
+        ("pipe.enable_model_cpu_offload()\npipe = pipe.to('cpu')", "pipe.to(\"neuron\")\npipe = pipe.to('cpu')"),
+        (
+            "pipe = load().to(device)\npipe = load()\npipe.enable_model_cpu_offload()",
+            'pipe = load().to(device)\npipe = load()\npipe.to("neuron")',
+        ),
+        (
+            "pipe.to(device)\npipe = load()\npipe.enable_model_cpu_offload()",
+            'pipe.to(device)\npipe = load()\npipe.to("neuron")',
+        ),
         ("other.to(device)\npipe.enable_model_cpu_offload()", 'other.to(device)\npipe.to("neuron")'),
     ],
 )
