@@ -160,7 +160,8 @@ class Site:
             applicability = row.applicability if row else rule.applicability
         if not operations:
             applicability = Applicability.MANUAL if not _fixed_by_import(use) else applicability
-        needed = {**rule.requires, **(row.options.get("requires", {}) if row else {}), **(requires or {})}
+        own = row.options.get("requires") if row is not None else None
+        needed = requires if requires is not None else own if own is not None else rule.requires
         text = (message or (row.message if row and row.message else None) or rule.summary).replace(
             "{name}", self.qualname
         )

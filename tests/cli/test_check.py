@@ -234,3 +234,14 @@ def test_baseline_and_standard_input() -> None:
     options = ("-", "--stdin-filename", "a.py", "--baseline", "known.json", "--format", "concise")
     assert run("check", *options, stdin=CODE).stdout == ""
     assert run("check", *options, stdin=CODE + "oldlib.note(3)\n").stdout == "a.py:7:1: TST104 good to know\n"
+
+
+def test_cached_findings_follow_the_requirements(project: Path) -> None:
+    code = 'from transformers import AutoModel\n\nAutoModel.from_pretrained("a", device_map="neuron")\n'
+    for number in range(20):
+        (project / f"model{number}.py").write_text(f"# {number}\n{code}")
+    for asked, count in (("4.50.0", 20), ("5.24.0", 0), ("4.50.0", 20)):
+        (project / "requirements.txt").write_text(f"transformers=={asked}\n")
+        found = run("check", "--format", "concise", "--select", "NP485").stdout.splitlines()
+        assert len(found) == count
+        assert all(f"requirements.txt:1 asks for transformers=={asked}" in line for line in found)
