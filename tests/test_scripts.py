@@ -1,7 +1,8 @@
 """Whole programs: the port of ``fixtures/scripts/<name>/before.py`` is ``after.py``, to the byte.
 
 ``remaining.txt`` holds what a person still has to decide, one ``line:column CODE`` for each finding in the ported file.
-Where that keeps a program from running, ``ported.py`` is the port finished by hand; tests/validation_xla runs it.
+Where that keeps a program from running, ``ported.py`` is the port finished by hand; tests/validation_xla and
+tests/validation_huggingface run it.
 """
 
 from __future__ import annotations
@@ -37,12 +38,26 @@ def test_every_kind_of_program_is_there() -> None:
         "fsdp2-training",
         "gpt-ddp-amp",
         "gpu-benchmark",
+        "hf-diffusers",
+        "hf-dpo",
         "hf-generation",
+        "hf-pipelines",
+        "hf-sft-qlora",
         "hf-trainer",
         "imagenet-main-worker",
         "neuronx-trace",
         "notebook-cells",
         "nxd-tensor-parallel",
+        "optimum-bert",
+        "optimum-embeddings",
+        "optimum-generate-config",
+        "optimum-generate-export",
+        "optimum-orpo",
+        "optimum-pipeline",
+        "optimum-question-answering",
+        "optimum-sdxl",
+        "optimum-sft",
+        "optimum-tensor-parallel",
         "ppo",
         "speech-ctc",
         "xla-bert-finetune",
