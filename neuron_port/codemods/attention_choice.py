@@ -93,6 +93,8 @@ def _is_choice(site: Site, node: ast.expr) -> bool:
             name = getattr(keys[0], "value", None) if keys else None
             if isinstance(name, str) and _NAMES.search(name):
                 return True
+            if not isinstance(around.parent, (ast.keyword, ast.Call)):
+                return False  # a table of names
         elif isinstance(around, (ast.Assign, ast.AnnAssign)):
             targets = around.targets if isinstance(around, ast.Assign) else [around.target]
             return any(_NAMES.search(_name(target)) for target in targets)

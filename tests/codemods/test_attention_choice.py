@@ -36,6 +36,7 @@ def test_kernels_become_sdpa(before: str) -> None:
         'if kind == "flash_attention_2": pass',
         'parser.add_argument("--kind", help="x", choices=["flash_attention_2", "sdpa"])',
         'print("flash_attention_2")',
+        'attn_names = {Kind.FLASH: "flash_attention_2", Kind.PLAIN: "sdpa"}',
         'm = AutoModel.from_pretrained(n, attn_implementation="flex_attention")',
         'm = AutoModel.from_pretrained(n, attn_implementation="eager")',
     ],
