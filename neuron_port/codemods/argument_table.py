@@ -210,16 +210,16 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
                 seen.add(id(argument))
                 decided.append(_Match(entry, argument, tuple(found), whole=not kept or takes_all(entry)))
     going = [match.argument for match in decided if match.removes(site, target) and _changes(site, match.entry)]
-    renamed: set[str] = set()
+    renamed: dict[str | None, list[Argument]] = {}
     for match in decided:
         if match.argument is None:
             yield from _missing(site, target, match.entry)
         elif match.removes(site, target):
             yield _removed(site, target, match, going)
-        elif match.entry.get("rename") in renamed:
+        elif any(not _are_alternatives(match.argument, other) for other in renamed.get(match.entry.get("rename"), ())):
             yield report_entry(site, match.entry, node_of(match.argument), ())  # another argument got that name
         elif match.entry.get("rename"):
-            renamed.add(match.entry["rename"])
+            renamed.setdefault(match.entry["rename"], []).append(match.argument)
             yield _renamed(site, target, match)
         else:
             yield from _replaced(site, target, match)
@@ -378,8 +378,16 @@ class _Match:
         """Whether the argument goes as a whole."""
         renamed = self.entry.get("rename")
         goes = bool(self.entry.get("remove")) or _text(site, self.entry) == ""
-        goes = goes or (renamed is not None and "both" not in self.entry and target.argument(renamed) is not None)
+        there = target.arguments(renamed) if renamed is not None and "both" not in self.entry else []
+        goes = goes or any(not _are_alternatives(self.argument, each) for each in there)
         return self.argument is not None and self.whole and goes
+
+
+def _are_alternatives(argument: Argument | None, other: Argument) -> bool:
+    """Whether two entries of a dictionary are of different displays, or of different statements, so that one of them is there."""
+    if not isinstance(argument, Item) or not isinstance(other, Item) or argument.home is other.home:
+        return False
+    return type(argument.home) is type(other.home)
 
 
 def _changes(site: Site, entry: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from neuron_port.config import Settings
 from neuron_port.engine import Engine
 from neuron_port.findings import Applicability
 from neuron_port.rules.loader import load_rules
+from tests.porting import assert_ported
 from tests.rules.own_rule import OWN_RULE
 
 ROW = """
@@ -122,3 +123,33 @@ def test_a_row_names_several_lists_of_entries_and_an_entry_removes_whatever_is_p
     before = "import acme\n\nacme.Plain.load(1, width=None, label=2)\nacme.Named.load(1, width=w, label=None)\n"
     fixed = engine.fix_text(before, "own.py", level=Applicability.SAFE)
     assert fixed.after == "import acme\n\nacme.Plain.load(1, label=2)\nacme.Named.load(1)\n"
+
+
+def test_each_branch_keeps_its_value_under_the_new_name() -> None:
+    assert_ported(
+        """\
+        import torch
+        from transformers import AutoModel
+
+        def load(name, precise):
+            kwargs = {}
+            if precise:
+                kwargs["torch_dtype"] = torch.float32
+            else:
+                kwargs["torch_dtype"] = torch.bfloat16
+            return AutoModel.from_pretrained(name, **kwargs)
+        """,
+        """\
+        import torch
+        from transformers import AutoModel
+
+        def load(name, precise):
+            kwargs = {}
+            if precise:
+                kwargs["dtype"] = torch.float32
+            else:
+                kwargs["dtype"] = torch.bfloat16
+            return AutoModel.from_pretrained(name, **kwargs)
+        """,
+        level="safe",
+    )
