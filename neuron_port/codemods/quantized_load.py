@@ -28,6 +28,7 @@ from neuron_port.semantics.values import sources
 
 _FLAGS = ("load_in_4bit", "load_in_8bit")
 _BITSANDBYTES = "BitsAndBytesConfig"
+_LOADING = ("transformers.", "peft.", "trl.")
 _QUANTIZED = re.compile(
     r"(?i)(?:^|[-_/.])(gptq|awq|bnb-?[48]bit|[48]bit|int[48]|w4a16|w8a8|w8a16|fp8|nvfp4|mxfp4|exl2|hqq|aqlm|quip|gguf)(?:$|[-_/.])"
 )
@@ -201,13 +202,20 @@ def _reads(site: Site, whole: ast.Assign | ast.AnnAssign) -> list[ast.keyword | 
     own = next((binding for binding in bindings if binding.node is targets[0]), None)
     if own is None or owner is not targets[0].scope or (owner is site.module.scope and site.module.exports(own.name)):
         return None
-    found: list[ast.keyword | None] = []
-    for read in site.module.references(own):
-        around: ast.AST = read.parent
-        while isinstance(around, (ast.IfExp, ast.BoolOp)):
-            around = around.parent
-        found.append(around if isinstance(around, ast.keyword) and around.arg == "quantization_config" else None)
-    return found
+    if len(bindings) != 1:
+        return None
+    return [_argument_of(site, read) for read in site.module.references(own)]
+
+
+def _argument_of(site: Site, read: ast.Name) -> ast.keyword | None:
+    """The argument of a load that is nothing but this variable, or ``None`` in its place."""
+    around: ast.AST = read.parent
+    while isinstance(around, ast.IfExp) and isinstance(around.orelse, ast.Constant):
+        around = around.parent
+    if not isinstance(around, ast.keyword) or around.arg != "quantization_config":
+        return None
+    name = site.module.qualname(around.parent.func) or "" if isinstance(around.parent, ast.Call) else ""
+    return around if name.startswith(_LOADING) and name.endswith(".from_pretrained") else None
 
 
 # -- preparation ----------------------------------------------------------------------------------------------------------

@@ -102,3 +102,14 @@ def test_what_an_option_turns_on_stays() -> None:
         return AutoModel.from_pretrained("x", **kwargs)
     """
     assert_ported(source, source)
+
+
+def test_a_configuration_that_is_read_elsewhere_stays() -> None:
+    source = """\
+    from transformers import AutoModel, BitsAndBytesConfig
+
+    config = BitsAndBytesConfig(load_in_4bit=True)
+    options = dict(quantization_config=config)
+    run(options)
+    """
+    assert_ported(source, source)
