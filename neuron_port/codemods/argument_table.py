@@ -18,6 +18,7 @@ keeps the argument unless ``portable`` holds a source of its own, ``true`` for t
 the value becomes: ``"{new} or {old}"``, ``""`` for a person to decide. ``new`` may hold ``{value}``, the value as it is; with
 ``whole`` it takes the place of a conditional value as a whole. An entry
 that renames or removes and says nothing about values is about all of them, ``None`` too.
+``inside`` holds entries about the items of the dictionary that is passed. ``needs`` holds qualified names that the new source uses, which are imported.
 ``before`` is a statement that is written in front of the one with the call, unless the file has the text ``mentioned``; ``imports``
 are the modules that it needs. ``when`` and ``unless`` hold other arguments with values (``"*"``: any that turns something on): the
 entry is only about calls that pass them, or that do not.
@@ -56,7 +57,7 @@ from neuron_port.edits.operations import (
 from neuron_port.findings import Applicability, Confidence, Severity
 from neuron_port.rules.model import Row, Rule
 from neuron_port.semantics.module import Module, scope_at, statement
-from neuron_port.semantics.spreads import Item, Spread, spreads_of
+from neuron_port.semantics.spreads import Item, Spread, spread_of, spreads_of
 from neuron_port.semantics.values import branches, sources
 
 Argument = ast.expr | ast.keyword | Item
@@ -197,6 +198,9 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
                 decided.append(_Match(entry))
             continue
         for argument in passed:
+            if "inside" in entry:
+                yield from _inside(site, target, argument, entry)
+                continue
             if id(argument) in seen:
                 continue
             value = value_of(argument)
@@ -223,6 +227,17 @@ def by_entries(site: Site, target: Called, table: Sequence[Mapping[str, Any]]) -
             yield _renamed(site, target, match)
         else:
             yield from _replaced(site, target, match)
+
+
+def _inside(site: Site, target: Called, argument: Argument, entry: Mapping[str, Any]) -> Iterator[Report]:
+    """The entries about what is in a dictionary."""
+    spread = spread_of(site.module, value_of(argument), target.call)
+    shared = {key: entry[key] for key in ("code",) if key in entry}
+    yield from by_entries(
+        site,
+        Called(ast.Call(target.call.func, [], []), spreads=(spread,)),
+        [{**each, **shared} for each in entry["inside"]],
+    )
 
 
 def _concerned(site: Site, target: Called, entry: Mapping[str, Any]) -> bool:
@@ -422,15 +437,34 @@ def _renamed(site: Site, target: Called, match: _Match) -> Report:
     if changes and match.whole and target.editable(site.module, argument):
         operations = [rename(target, argument, entry["rename"]), *_beside(target, entry)]
         text = _text(site, entry)
-        if text is not None and "{value}" in text:
-            operations.append(Replace(value_of(argument), text, {"value": value_of(argument)}))
+        brought = _brought(site, entry)
+        if brought is None:
+            operations = []
+        elif text is not None and "{value}" in text:
+            operations += [Replace(value_of(argument), text, {"value": value_of(argument)}), *brought]
         elif text is not None and match.found:
             spelling = source(site, text, node_of(argument))
             if spelling is None:
                 operations = []
             else:
-                operations += [*(_written(branch, spelling.text) for branch in match.found), *spelling.operations]
+                operations += [
+                    *(_written(branch, spelling.text) for branch in match.found),
+                    *spelling.operations,
+                    *brought,
+                ]
     return report_entry(site, entry, node_of(argument), operations, kept=not changes)
+
+
+def _brought(site: Site, entry: Mapping[str, Any]) -> list[Operation] | None:
+    """The imports that an entry's new source needs; ``None`` where a name means something else in the file."""
+    found: list[Operation] = []
+    for qualname in entry.get("needs", ()):
+        module, _, name = qualname.rpartition(".")
+        spelling = site.imported(module, name)
+        if spelling is None:
+            return None
+        found += spelling.operations
+    return found
 
 
 def _joined(site: Site, target: Called, match: _Match, other: Argument) -> Report:
@@ -520,6 +554,8 @@ def _before(entry: Mapping[str, Any], call: ast.Call, value: ast.expr) -> list[O
         # os.environ takes text only; a path has to be made one.
         is_text = isinstance(value, ast.JoinedStr) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
         text = text.replace("{text}", "{value}" if is_text else "str({value})")
+        if isinstance(value, (ast.Name, ast.Attribute)):
+            text = f"if {{value}} is not None:\n    {text}"  # it may be an option that nobody gave
     holes = {"value": value} if "{value}" in text else {}
     added = [RequireImport(module) for module in entry.get("imports", ())]
     return [InsertStatement(statement(call), text, holes), *added]

@@ -218,7 +218,9 @@ class Site:
         head, _, last = to.rpartition(".")
         if isinstance(self.node, ast.Attribute) and self.qualname.rpartition(".")[0] == head:
             return (RenameAttribute(self.node, last),), None
-        spelling = self.spell(to)
+        # A package that loads lazily has its submodules only when they are imported.
+        lazy = self.rule.family in ("optimum", "huggingface") and "." in head and not to.startswith("torch.")
+        spelling = self.imported(head, last) if lazy else self.spell(to)
         if spelling is None:
             return None
         return (Rename(self.node, spelling.text), *spelling.operations), None

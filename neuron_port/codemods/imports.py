@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.lineage import FAMILIES, is_lineage_module, is_optional
 from neuron_port.codemods.probe import optional_import
+from neuron_port.edits.operations import RetargetImport
 from neuron_port.findings import Applicability, Severity
 
 # The rule for imports of names that only a catch-all knows.
@@ -45,6 +46,10 @@ def inspect(site: Site) -> Iterator[Report]:
         return
     message = row.message or _message(site)
     severity = row.severity
+    if site.rule.family == "huggingface" and row.to and not site.module.references(site.binding):
+        # Nothing reads it here, and still the import fails.
+        yield site.report(message, operations=[RetargetImport(statement, site.node, row.import_to or row.to)])
+        return
     if site.rule.family in ("libraries", "huggingface") and guards.optional_import(site.node):
         message = f"{message}; the import is optional, so the code takes its fallback on Neuron"
         severity = Severity.INFO

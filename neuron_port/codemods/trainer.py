@@ -97,7 +97,11 @@ def _subclass(
         for call in ast.walk(method):
             if isinstance(call, ast.Call) and _is_super_init(call, method):
                 yield from by_entries(site, Called(call, spreads=spreads_of(site.module, call)), _given(table))
-    yield from _attributes(site, sorted(selves, key=lambda node: (node.lineno, node.col_offset)), own)
+    reads = sorted(selves, key=lambda node: (node.lineno, node.col_offset))
+    for report in _attributes(site, reads, own):
+        if len(definition.bases) > 1:
+            report.leave("another base class may have the attribute")
+        yield report
     if depth >= _DEEPEST:
         return
     handed_on = _given(table)

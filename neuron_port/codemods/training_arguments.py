@@ -16,8 +16,8 @@ The fields are data: the lists of entries that the rows of NP445 name.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from neuron_port.codemods.argument_table import (
@@ -42,6 +42,8 @@ from neuron_port.edits.operations import (
     SetString,
 )
 from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.module import enclosing_function
+from neuron_port.semantics.scopes import Binding, BindingKind
 from neuron_port.semantics.spreads import spread_of
 
 Entry = Mapping[str, Any]
@@ -49,6 +51,8 @@ Entry = Mapping[str, Any]
 _PARSERS = ("HfArgumentParser", "TrlParser", "NeuronHfArgumentParser", "TrainiumHfArgumentParser")
 _LIBRARIES = frozenset({"transformers", "trl", "optimum"})
 _DEEPEST = 3
+# The rule about n_gpu.
+_DEVICES = "NP463"
 # What a parser returns its configurations from, and whether the first argument is a dictionary of fields.
 _PARSING = {
     "parse_args_into_dataclasses": False,
@@ -70,13 +74,14 @@ def _use(site: Site, table: Sequence[Entry], depth: int) -> Iterator[Report]:
         yield from _subclass(site, parent, table, depth)
     elif site.form == "annotation" or isinstance(parent, ast.arg):
         if isinstance(parent, ast.arg):
-            yield from _fields(site, table, _reads(site, parent))
-    elif (parser := _parser(site)) is not None:
-        yield from _parsed(site, table, *parser)
+            yield from _fields(site, table, _instances(site, parent))
+    elif parsers := list(_parsers(site)):
+        for parser, classes in parsers:
+            yield from _parsed(site, table, parser, classes)
     elif (target := called(site)) is not None:
         yield from by_entries(site, target, table)
         for each in _targets(target.call):
-            yield from _fields(site, table, _reads(site, each))
+            yield from _fields(site, table, _instances(site, each))
 
 
 # -- subclasses --------------------------------------------------------------------------------------------------------------
@@ -110,7 +115,7 @@ def _default(site: Site, name: str, statement: ast.AnnAssign, table: Sequence[En
         if _is_gone(table, name):
             yield _report(
                 site,
-                entry,
+                next(each for each in table if each["keyword"] == name and takes_all(each)),
                 statement.target,
                 (),
                 note="this field of a subclass is nothing that the library reads",
@@ -137,31 +142,95 @@ def _targets(call: ast.Call) -> list[ast.expr]:
     return []
 
 
-def _reads(site: Site, holder: ast.AST) -> list[ast.expr]:
-    """Where a variable, an attribute or a parameter is read that can hold nothing but the configuration."""
+def _reads(site: Site, holder: ast.AST, others: Sequence[ast.AST] = ()) -> list[ast.expr]:
+    """Where a variable, an attribute or a parameter is read that can hold nothing but the configuration.
+
+    Of several places that give a variable a configuration, ``others`` among them, the first one stands for all.
+    """
     if isinstance(holder, ast.Attribute):
         return site.context.guards.reads(holder)
-    name = holder.arg if isinstance(holder, ast.arg) else holder.id
+    name = holder.arg if isinstance(holder, ast.arg) else getattr(holder, "id", None)
     for scope in site.module.found.scopes:
         bindings = scope.bindings.get(name, ())
         if any(binding.node is holder for binding in bindings):
-            if len(bindings) == 1:
-                return list(site.module.references(bindings[0]))
+            ours = all(
+                binding.node is holder or binding.node in others or _makes_one(site, binding) for binding in bindings
+            )
+            return list(site.module.references(bindings[0])) if ours and bindings[0].node is holder else []
     return []
 
 
-def _parser(site: Site) -> tuple[ast.Call, int, int] | None:
-    """The parser that the class is given to, its place among the classes, and their number."""
+def _makes_one(site: Site, binding: Binding) -> bool:
+    """Whether a variable is given another configuration there."""
+    if binding.kind is not BindingKind.ASSIGN or not isinstance(binding.value, ast.Call):
+        return False
+    library, _, name = (site.module.qualname(binding.value.func) or "").partition(".")
+    return library in _LIBRARIES and name.endswith(("Arguments", "Config"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    """A place that reads a configuration, and what the training configuration is called there, where it is another one."""
+
+    read: ast.expr
+    beside: str | None = None
+
+
+def _instances(
+    site: Site,
+    holder: ast.AST,
+    beside: ast.AST | None = None,
+    others: Sequence[ast.AST] = (),
+    depth: int = 0,
+) -> Iterator[_Instance]:
+    """The reads of a holder, also in functions of the file that get the configuration."""
+    name = _name_of(beside)
+    for read in _reads(site, holder, others):
+        yield _Instance(read, name)
+        for parameter, other in _handed_on(site, read, name) if depth < _DEEPEST else ():
+            yield from _instances(site, parameter, other, depth=depth + 1)
+
+
+def _name_of(holder: ast.AST | None) -> str | None:
+    return getattr(holder, "arg", None) or getattr(holder, "id", None)
+
+
+def _handed_on(site: Site, read: ast.expr, beside: str | None) -> Iterator[tuple[ast.arg, ast.arg | None]]:
+    """The parameter that a call of a function of the file gives the configuration to, and the one for the other."""
+    call = read.parent.parent if isinstance(read.parent, ast.keyword) else read.parent
+    if not isinstance(call, ast.Call) or call.func is read or not isinstance(call.func, ast.Name):
+        return
+    bindings = site.module.bindings(call.func)
+    function = bindings[0].node if len(bindings) == 1 else None
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    found: ast.arg | None = None
+    other: ast.arg | None = None
+    passed = [*zip(parameters, call.args)]
+    by_name = {each.arg: each for each in (*parameters, *function.args.kwonlyargs)}
+    passed += [(by_name[each.arg], each.value) for each in call.keywords if each.arg in by_name]
+    for parameter, value in passed:
+        if value is read:
+            found = parameter
+        elif isinstance(value, ast.Name) and value.id == beside:
+            other = parameter
+    # A parameter that says its class itself is looked at there.
+    if found is not None and found.annotation is None:
+        yield found, other
+
+
+def _parsers(site: Site) -> Iterator[tuple[ast.Call, ast.Tuple | ast.List | None]]:
+    """The parsers that the class is given to, with the classes that they get, by themselves or in a variable."""
     around = site.node.parent
-    place, count = 0, 1
-    if isinstance(around, (ast.Tuple, ast.List)):
-        place, count = around.elts.index(site.node), len(around.elts)
-        around = around.parent
-    if isinstance(around, ast.keyword):
-        around = around.parent
-    if isinstance(around, ast.Call) and around.func is not site.node and _is_parser(site, around):
-        return around, place, count
-    return None
+    classes = around if isinstance(around, (ast.Tuple, ast.List)) else None
+    holders: list[ast.expr] = [classes or site.node]
+    if classes is not None and isinstance(classes.parent, ast.Assign):
+        holders = [read for target in classes.parent.targets for read in _reads(site, target)]
+    for holder in holders:
+        call = holder.parent.parent if isinstance(holder.parent, ast.keyword) else holder.parent
+        if isinstance(call, ast.Call) and call.func is not holder and _is_parser(site, call):
+            yield call, classes
 
 
 def _is_parser(site: Site, call: ast.Call) -> bool:
@@ -169,12 +238,14 @@ def _is_parser(site: Site, call: ast.Call) -> bool:
     return library in _LIBRARIES and name in _PARSERS
 
 
-def _parsed(site: Site, table: Sequence[Entry], parser: ast.Call, place: int, count: int) -> Iterator[Report]:
+def _parsed(
+    site: Site, table: Sequence[Entry], parser: ast.Call, classes: ast.Tuple | ast.List | None
+) -> Iterator[Report]:
     """The instances that a parser makes, and the dictionaries that it reads them from."""
-    receivers: list[ast.expr] = [parser]
-    for target in _targets(parser):
-        receivers += _reads(site, target)
-    for receiver in receivers:
+    place, count = (classes.elts.index(site.node), len(classes.elts)) if classes is not None else (0, 1)
+    training = _training_config(site, classes)
+    holders: list[tuple[ast.expr, ast.expr | None]] = []
+    for receiver in _receivers(site, parser):
         method = receiver.parent
         call = method.parent if isinstance(method, ast.Attribute) and method.value is receiver else None
         if not isinstance(call, ast.Call) or call.func is not method or method.attr not in _PARSING:
@@ -182,8 +253,67 @@ def _parsed(site: Site, table: Sequence[Entry], parser: ast.Call, place: int, co
         if _PARSING[method.attr] and call.args:
             passed = Called(call, spreads=(spread_of(site.module, call.args[0], call),))
             yield from by_entries(site, passed, [entry for entry in table if _fits_dictionary(entry)])
-        for holder in _unpacked(call, place, count):
-            yield from _fields(site, table, _reads(site, holder))
+        yield from _words(site, table, call)
+        besides = _unpacked(call, training, count) if training is not None and training != place else []
+        for index, holder in enumerate(_unpacked(call, place, count)):
+            holders.append((holder, besides[index] if index < len(besides) else None))
+    for holder, beside in holders:
+        others = [other for other, _ in holders]
+        yield from _fields(site, table, _instances(site, holder, beside, others))
+
+
+def _receivers(site: Site, parser: ast.Call) -> Iterator[ast.expr]:
+    """The parser, the reads of variables that hold it, and the same for what a function of the file returns."""
+    made = [parser]
+    for call in made:
+        reads = [read for target in _targets(call) for read in _reads(site, target)]
+        yield call
+        yield from reads
+        for each in (call, *reads):
+            function = enclosing_function(each)
+            if isinstance(each.parent, ast.Return) and isinstance(function, ast.FunctionDef) and len(made) < _DEEPEST:
+                made += [other for other in site.module.calls_of(function.name) if isinstance(other.func, ast.Name)]
+
+
+def _words(site: Site, table: Sequence[Entry], call: ast.Call) -> Iterator[Report]:
+    """``args=["--fp16", "True"]``: a command line that the program gives the parser itself."""
+    given = next((each.value for each in call.keywords if each.arg == "args"), None)
+    if isinstance(given, ast.Name):
+        bindings = site.module.bindings(given)
+        given = bindings[0].value if len(bindings) == 1 else None
+    words = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
+    for index, word in enumerate(words):
+        text = word.value if isinstance(word, ast.Constant) else None
+        if not isinstance(text, str) or not text.startswith("--"):
+            continue
+        behind = words[index + 1] if index + 1 < len(words) else None
+        value = behind.value if isinstance(behind, ast.Constant) and not str(behind.value).startswith("--") else True
+        shown = ast.copy_location(ast.Constant(_as_value(value)), word)
+        name = text[2:].replace("-", "_")
+        for entry in table:
+            if entry["keyword"] == name and (takes_all(entry) or matches(site, shown, entry)):
+                operations: list[Operation] = []
+                plain = entry.get("new") is None or (isinstance(behind, ast.Constant) and entry["new"][:1] == '"')
+                if "rename" in entry and plain:
+                    operations.append(SetString(word, f"--{entry['rename']}"))
+                if entry.get("new") is not None and plain and not entry.get("remove"):
+                    operations.append(SetString(behind, entry["new"].strip('"')))
+                yield _report(site, entry, word, operations)
+                break
+
+
+def _as_value(word: object) -> object:
+    """What a word of a command line means as a value."""
+    return {"true": True, "false": False}.get(str(word).lower(), word)
+
+
+def _training_config(site: Site, classes: ast.Tuple | ast.List | None) -> int | None:
+    """The place of TRL's training configuration among the classes of a parser."""
+    for index, each in enumerate(classes.elts if classes is not None else ()):
+        name = site.module.qualname(each) or ""
+        if name.startswith("trl.") and name.endswith("Config") and not name.endswith(".ModelConfig"):
+            return index
+    return None
 
 
 def _fits_dictionary(entry: Entry) -> bool:
@@ -207,20 +337,48 @@ def _unpacked(call: ast.Call, place: int, count: int) -> list[ast.expr]:
     return found
 
 
-def _fields(site: Site, table: Sequence[Entry], reads: Sequence[ast.expr]) -> Iterator[Report]:
+def _fields(site: Site, table: Sequence[Entry], instances: Iterable[_Instance]) -> Iterator[Report]:
     """The fields that are set or read on an instance."""
     by_name: dict[str, list[Entry]] = {}
     for entry in table:
         if not entry.get("missing"):
             by_name.setdefault(entry["keyword"], []).append(entry)
-    for read in reads:
-        field = read.parent
-        if isinstance(field, ast.Attribute) and field.value is read and field.attr in by_name:
+    for instance in instances:
+        field = instance.read.parent
+        if isinstance(field, ast.Attribute) and field.value is instance.read and field.attr == "n_gpu":
+            yield from _number_of_devices(site, field)
+        if isinstance(field, ast.Attribute) and field.value is instance.read and field.attr == "fsdp":
+            yield from _length_of_nothing(site, field)
+        if isinstance(field, ast.Attribute) and field.value is instance.read and field.attr in by_name:
             found = by_name[field.attr]
             if isinstance(field.ctx, ast.Load):
-                yield from _read(site, field, found)
+                yield from _read(site, field, found, instance.beside)
             elif isinstance(field.parent, ast.Assign) and field in field.parent.targets:
                 yield from _set(site, field, field.parent, found)
+
+
+def _number_of_devices(site: Site, field: ast.Attribute) -> Iterator[Report]:
+    """``args.n_gpu > 1``: on Neuron one process has one device."""
+    if isinstance(field.parent, (ast.Compare, ast.BinOp)) or isinstance(getattr(field.parent, "func", None), ast.Name):
+        rule = site.context.rules[_DEVICES]
+        if not (isinstance(field.parent, ast.Call) and field.parent.func.id not in ("max", "min")):
+            yield site.report(rule.summary, node=field, code=rule.code, severity=rule.severity)
+
+
+def _length_of_nothing(site: Site, field: ast.Attribute) -> Iterator[Report]:
+    """``len(args.fsdp) > 0``: the field is no list any more."""
+    call = field.parent
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "len"):
+        return
+    compared = call.parent
+    is_test = isinstance(compared, ast.Compare) and isinstance(compared.ops[0], ast.Gt) and compared.left is call
+    yield site.report(
+        "fsdp is None in Transformers 5 where nobody sets it, and has no length (TypeError); ask whether it is set",
+        node=field,
+        code="NP449",
+        applicability=Applicability.SAFE,
+        operations=[Replace(compared, "bool({field})", {"field": field})] if is_test else (),
+    )
 
 
 def _set(site: Site, field: ast.Attribute, statement: ast.Assign, found: Sequence[Entry]) -> Iterator[Report]:
@@ -246,7 +404,7 @@ def _set(site: Site, field: ast.Attribute, statement: ast.Assign, found: Sequenc
         return
 
 
-def _read(site: Site, field: ast.Attribute, found: Sequence[Entry]) -> Iterator[Report]:
+def _read(site: Site, field: ast.Attribute, found: Sequence[Entry], beside: str | None) -> Iterator[Report]:
     """A field that is gone cannot be read either."""
     if not _is_gone(found, field.attr):
         return
@@ -254,7 +412,9 @@ def _read(site: Site, field: ast.Attribute, found: Sequence[Entry]) -> Iterator[
     plain = next((each for each in found if "rename" in each and "new" not in each and takes_all(each)), None)
     operations: list[Operation] = []
     note = "reading it raises AttributeError"
-    if plain is not None and plain["rename"] != "accelerator_config":
+    if entry.get("beside") and beside is not None:
+        operations = [Replace(field, f"{beside}.{field.attr}")]
+    elif plain is not None and plain["rename"] != "accelerator_config":
         entry, operations = plain, [RenameAttribute(field, plain["rename"])]
     else:
         default = next((each["default"] for each in found if "default" in each), None)

@@ -19,10 +19,18 @@ from dataclasses import dataclass, replace
 
 from neuron_port.codemods.argument_table import Called, by_entries, called, node_of, value_of
 from neuron_port.codemods.base import Report, Site, Spelling
-from neuron_port.edits.operations import AddElement, DropArgument, InsertArgument, Operation, Rename, Replace
+from neuron_port.edits.operations import (
+    AddElement,
+    DropArgument,
+    InsertArgument,
+    InsertStatement,
+    Operation,
+    Rename,
+    Replace,
+)
 from neuron_port.findings import Applicability, Severity
-from neuron_port.semantics.module import scope_at
-from neuron_port.semantics.scopes import BindingKind
+from neuron_port.semantics.module import scope_at, statement
+from neuron_port.semantics.scopes import Binding, BindingKind
 from neuron_port.semantics.spreads import Item, spread_of, spreads_of
 
 _PLAIN = (
@@ -51,10 +59,11 @@ _PLACEMENT = "NP454"
 
 @dataclass(frozen=True, slots=True)
 class _Config:
-    """The call that makes a trainer's configuration, and whether it is Transformers' class and not TRL's."""
+    """The call that makes a trainer's configuration, whether it is Transformers' class and not TRL's, and the variable that holds it."""
 
     call: ast.Call
     general: bool
+    holder: str | None = None
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -73,7 +82,8 @@ def inspect(site: Site) -> Iterator[Report]:
     moved = list(_moved(site, target, config))
     yield from moved
     # One new configuration in a round: what else belongs there follows when it is there.
-    makes = holder is None and any(report.operations for report in moved)
+    is_new = holder is None or (config is not None and config.general)
+    makes = is_new and any(report.operations for report in moved)
     yield from _placement(site, target, config, writes=not makes)
 
 
@@ -83,6 +93,7 @@ def _config(site: Site, target: Called) -> _Config | None:
     if argument is None:
         return None
     value = value_of(argument)
+    holder = value.id if isinstance(value, ast.Name) else None
     if isinstance(value, ast.Name):
         bindings = site.module.bindings(value)
         if len(bindings) != 1 or bindings[0].kind is not BindingKind.ASSIGN:
@@ -93,9 +104,9 @@ def _config(site: Site, target: Called) -> _Config | None:
     name = site.module.qualname(value.func) or ""
     root, _, last = name.rpartition(".")
     if last == site.row.options["config"].rpartition(".")[2] and root.startswith("trl"):
-        return _Config(value, general=False)
+        return _Config(value, False, holder)
     if last in ("TrainingArguments", "Seq2SeqTrainingArguments") and root.startswith("transformers"):
-        return _Config(value, general=True)
+        return _Config(value, True, holder)
     return None
 
 
@@ -140,13 +151,18 @@ def _into(site: Site, target: Called, config: _Config, found: list[tuple[ast.key
     inner = Called(config.call, spreads=spreads_of(site.module, config.call))
     operations: list[Operation] = []
     for keyword, name in found:
-        if not _is_known_at(site, keyword.value, config.call):
-            return None
         present = inner.argument(name) or inner.argument(keyword.arg)
         operations.append(DropArgument(target.call, keyword))
-        if present is None:
-            operations.append(InsertArgument(config.call, "{value}", name, holes={"value": keyword.value}))
-        elif ast.dump(value_of(present)) != ast.dump(keyword.value):
+        holes = {"value": keyword.value}
+        if present is not None:
+            if ast.dump(value_of(present)) != ast.dump(keyword.value):
+                return None
+        elif _is_known_at(site, keyword.value, config.call):
+            operations.append(InsertArgument(config.call, "{value}", name, holes=holes))
+        elif config.holder is not None:
+            # What the argument needs is there only later: the field is set where the trainer is made.
+            operations.append(InsertStatement(statement(target.call), f"{config.holder}.{name} = {{value}}", holes))
+        else:
             return None
     if config.general:
         spelling = _class(site)
@@ -183,14 +199,17 @@ def _is_known_at(site: Site, value: ast.expr, place: ast.Call) -> bool:
             here, there = scope_at(node).lookup(node.id), scope_at(place).lookup(node.id)
             if (here is None) != (there is None) or (here is not None and here[0] is not there[0]):
                 return False
-            if here is not None and here[0] is scope_at(place):
-                if any(
-                    binding.node.lineno >= place.lineno
-                    for binding in here[1]
-                    if binding.kind is not BindingKind.PARAMETER
-                ):
-                    return False
+            if here is not None and here[0] is scope_at(place) and not _is_bound_before(here[1], place, value):
+                return False
     return True
+
+
+def _is_bound_before(bindings: list[Binding], place: ast.Call, value: ast.expr) -> bool:
+    """Whether a name has its value before ``place``, and no other one until ``value`` reads it."""
+    rows = [each.node.lineno for each in bindings if each.kind is not BindingKind.PARAMETER]
+    if any(place.lineno <= row <= value.lineno for row in rows):
+        return False
+    return any(row < place.lineno for row in rows) or len(rows) < len(bindings)
 
 
 def _around(node: ast.AST) -> list[ast.AST]:
@@ -206,7 +225,7 @@ def _around(node: ast.AST) -> list[ast.AST]:
 def _placement(site: Site, target: Called, config: _Config | None, *, writes: bool) -> Iterator[Report]:
     """``device_map=None`` for a model that TRL loads."""
     model = target.argument("model", 0)
-    if model is None or not _is_name(site, value_of(model)):
+    if model is None or not _is_name(site, value_of(model)) or target.argument("model_init_kwargs") is not None:
         return
     rule = site.context.rules[_PLACEMENT]
     holder = target.argument("args", site.row.options["position"])
@@ -224,6 +243,9 @@ def _placement(site: Site, target: Called, config: _Config | None, *, writes: bo
         given = inner.argument("model_init_kwargs")
         if given is None and not inner.hidden and not assigned:
             operations = [InsertArgument(config.call, '{{"device_map": None}}', "model_init_kwargs")]
+            if config.general:
+                changed = _into(site, target, config, []) if writes else None
+                operations = [*operations, *changed] if changed is not None else []
         elif given is not None:
             value = value_of(given)
             if _mentions(site, value):

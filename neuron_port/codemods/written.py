@@ -16,6 +16,7 @@ says ``safe``. A row without ``writes`` is one of the plain table.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import source, value_of
@@ -50,18 +51,31 @@ def _operations(site: Site) -> list[Operation]:
     text = options["writes"]
     parameters = tuple(name.strip() for name in options.get("parameters", "").strip("()").split(",") if name.strip())
     given = {name: value_of(item) for name, item in passed(site.call, parameters).items()}
-    wanted = names(text)
+    spelling = source(site, text, site.call)
+    if spelling is None:
+        raise Unmappable("a name that it needs means something else here")
+    wanted = names(spelling.text)
     missing = [name for name in wanted if name not in given]
     more = [name for name in given if name not in wanted and name not in options.get("drop", ())]
     if missing or more:
         raise Unmappable(f"{missing[0]} is not given here" if missing else f"{more[0]} has no counterpart")
-    spelling = source(site, text, site.call)
     helper = site.helper(options["helper"]) if "helper" in options else None
-    if spelling is None or ("helper" in options and helper is None):
+    if "helper" in options and helper is None:
         raise Unmappable("a name that it needs means something else here")
     if text in _TRUTHS:
         return settled(site.call, _TRUTHS[text])[1]
     holes = {name: given[name] for name in wanted}
     imports = [RequireImport(module) for module in options.get("imports", ())]
     more_operations = helper.operations if helper is not None else ()
-    return [Replace(site.call, spelling.text, holes), *spelling.operations, *imports, *more_operations]
+    place = _place(site.call, spelling.text)
+    return [Replace(place, spelling.text, holes), *spelling.operations, *imports, *more_operations]
+
+
+def _place(call: ast.Call, text: str) -> ast.expr:
+    """What is replaced: ``f() if x else None`` as a whole where the text is ``None``."""
+    around = call.parent
+    if isinstance(around, ast.IfExp) and around.test is not call:
+        other = around.orelse if around.body is call else around.body
+        if ast.unparse(other) == text:
+            return around
+    return call

@@ -119,6 +119,9 @@ class _Follower:
             case ast.keyword(arg=name, parent=ast.Call() as call) if name in self._names:
                 self.readers.append(call)
                 return True
+            case ast.keyword(arg=str() as name, parent=ast.Call() as call) if name.endswith("model_init_kwargs"):
+                self.readers.append(call)  # TRL spreads it into from_pretrained
+                return True
             case ast.Subscript(
                 value=value, slice=ast.Constant() as key, parent=ast.Assign(targets=[target]) as statement
             ):

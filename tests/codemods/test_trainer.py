@@ -81,3 +81,47 @@ def test_methods_that_are_overridden(before: str, after: str | None) -> None:
 
 def test_a_method_is_only_the_trainers_in_its_subclasses() -> None:
     assert codes("from transformers import Trainer\nclass Own:\n    def log(self, logs):\n        pass\n") == []
+
+
+def test_callbacks_get_the_tokenizer_under_its_new_name() -> None:
+    assert_ported(
+        """
+        from transformers import TrainerCallback
+        class Saver(TrainerCallback):
+            def on_save(self, args, state, control, **kwargs):
+                if "tokenizer" in kwargs:
+                    kwargs["tokenizer"].save_pretrained(args.output_dir)
+            def save(self, **kwargs):
+                return kwargs["tokenizer"]
+        """,
+        """
+        from transformers import TrainerCallback
+        class Saver(TrainerCallback):
+            def on_save(self, args, state, control, **kwargs):
+                if "processing_class" in kwargs:
+                    kwargs["processing_class"].save_pretrained(args.output_dir)
+            def save(self, **kwargs):
+                return kwargs["tokenizer"]
+        """,
+    )
+
+
+def test_another_base_class_may_have_the_attribute() -> None:
+    source = """
+        from transformers import Trainer
+        class Own(Mixin, Trainer):
+            def show(self):
+                return self.tokenizer
+        """
+    (finding,) = check(source)
+    assert (finding.code, finding.fix) == ("NP453", None)
+
+
+def test_a_configuration_has_no_list_of_fsdp_options() -> None:
+    source = """
+        from transformers import TrainingArguments
+        args = TrainingArguments("out")
+        if len(args.fsdp) > 0 or other:
+            pass
+        """
+    assert "if bool(args.fsdp) or other:" in ported(source, "safe")

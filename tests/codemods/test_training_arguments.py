@@ -179,3 +179,51 @@ def test_portable_code_keeps_what_cuda_needs() -> None:
     code = call('fp16=True, tf32=True, optim="adamw_bnb_8bit", evaluation_strategy="steps"')
     after = call('fp16=True, tf32=True, optim="adamw_bnb_8bit", eval_strategy="steps"')
     assert ported(code, target="portable") == after
+
+
+def test_configurations_are_followed_into_functions() -> None:
+    assert_ported(
+        """
+        from trl import ModelConfig, SFTConfig, TrlParser
+
+        def main(training_args, model_args):
+            load(model_args.torch_dtype, model_args.trust_remote_code)
+            return training_args.max_seq_length
+
+        def make_parser():
+            classes = (SFTConfig, ModelConfig)
+            return TrlParser(classes)
+
+        parser = make_parser()
+        training, model = parser.parse_args_and_config()
+        main(training, model_args=model)
+        """,
+        """
+        from trl import ModelConfig, SFTConfig, TrlParser
+
+        def main(training_args, model_args):
+            load(model_args.dtype, training_args.trust_remote_code)
+            return training_args.max_length
+
+        def make_parser():
+            classes = (SFTConfig, ModelConfig)
+            return TrlParser(classes)
+
+        parser = make_parser()
+        training, model = parser.parse_args_and_config()
+        main(training, model_args=model)
+        """,
+    )
+
+
+def test_entries_of_a_dictionary_that_is_an_argument() -> None:
+    code = call('gradient_checkpointing_kwargs={"use_reentrant": True}')
+    assert ported(code) == call('gradient_checkpointing_kwargs={"use_reentrant": False}')
+
+
+def test_a_directory_that_nobody_may_have_given() -> None:
+    assert ported(call("logging_dir=options.logs")).splitlines()[2:] == [
+        "if options.logs is not None:",
+        '    os.environ["TENSORBOARD_LOGGING_DIR"] = str(options.logs)',
+        'TrainingArguments("out")',
+    ]

@@ -29,18 +29,29 @@ def test_what_moves_is_known_where_the_configuration_is_made() -> None:
 
 
 @pytest.mark.parametrize("value", ["text", "pick(data)", "data[0]"])
-def test_what_is_not_is_left(value: str) -> None:
-    source = f"""
+def test_what_is_not_is_set_on_the_variable_that_holds_it(value: str) -> None:
+    code = """
         from trl import SFTConfig, SFTTrainer
 
         def main(data):
             args = SFTConfig("out")
             text = pick(data)
-            SFTTrainer(model, args=args, dataset_text_field={value})
+            {}SFTTrainer(model, args=args{})
         """
-    assert f"dataset_text_field={value}" in ported(source)
+    field = f"args.dataset_text_field = {value}\n            "
+    assert_ported(code.format("", f", dataset_text_field={value}"), code.format(field, ""))
+
+
+def test_what_is_known_too_late_for_a_call_in_a_call_is_left() -> None:
+    source = """
+        from trl import SFTConfig, SFTTrainer
+
+        def main(data):
+            make = SFTConfig
+            SFTTrainer(model, args=arguments(), dataset_text_field=pick(data))
+        """
     (finding,) = check(source)
-    assert (finding.code, finding.location.row, finding.fix) == ("NP456", 7, None)
+    assert (finding.code, finding.location.row, finding.fix) == ("NP456", 6, None)
 
 
 def test_defaults_that_differ_are_written_out() -> None:

@@ -32,7 +32,7 @@ DOUBTFUL = {"inferred", "prerelease"}
 ENTRY = {
     "keyword", "position", "methods", "old", "keep", "contains", "drop_elements", "calls", "several", "absent", "parts", "new",
     "portable", "missing", "remove", "rename", "both", "default", "before", "mentioned", "imports", "when", "unless", "whole", "also", "code",
-    "names", "follow", "spared_by",
+    "names", "follow", "spared_by", "needs", "inside", "beside",
     "severity", "applicability", "confidence", "message", "requires",
 }  # fmt: skip
 FAMILIES = {"xla": "NP2", "core": "NP0", "cuda": "NP1", "libraries": "NP7", "optimum": "NP3", "huggingface": "NP4"}
@@ -137,7 +137,7 @@ def test_entries(path: Path) -> None:
         assert entry["message"].strip(), entry
         fires = [
             key
-            for key in ("old", "names", "missing", "contains", "calls", "several", "rename", "remove")
+            for key in ("old", "names", "missing", "contains", "calls", "several", "rename", "remove", "inside")
             if entry.get(key)
         ]
         assert fires, entry
