@@ -20,7 +20,7 @@ from neuron_port.rules.model import Row
 from neuron_port.semantics.flow import Flow
 from neuron_port.semantics.guards import block_of, same_chain
 from neuron_port.semantics.module import is_chain, scope_at, statement
-from neuron_port.semantics.scopes import BindingKind
+from neuron_port.semantics.scopes import Binding, BindingKind
 from neuron_port.semantics.spreads import spreads_of
 
 RULE = "NP305"
@@ -164,6 +164,8 @@ class Load:
         kept = isinstance(place, ast.Assign) and len(place.targets) == 1 and isinstance(place.targets[0], ast.Name)
         if isinstance(place, ast.Assign) and not (kept and place.value is self.call):
             return False
+        if any(len(deletion.targets) > 1 for deletion in self.deletions):
+            return False
         wanted = {id(call) for call in self.saves}
         for holder in self.holders:
             parent = holder.parent
@@ -173,6 +175,22 @@ class Load:
             if not (id(used) in wanted and isinstance(used.parent, ast.Expr)):
                 return False
         return not any(other.is_again and other.original.call is self.call for other in loads(self.context))
+
+    def _bindings(self, place: ast.stmt) -> list[Binding]:
+        """All bindings of the name that a statement gives to the model."""
+        target = place.targets[0] if isinstance(place, ast.Assign) else None
+        return self.context.module.bindings(target) if isinstance(target, ast.Name) else []
+
+    @cached_property
+    def deletions(self) -> list[ast.stmt]:
+        """The ``del model`` that ends the model of a load, in front of what its name holds next."""
+        found = []
+        for binding in self._bindings(statement(self.call)):
+            if binding.node.lineno > self.call.lineno:
+                if binding.kind is not BindingKind.DELETE:
+                    break
+                found.append(statement(binding.node))
+        return found
 
     def _is_handed_on(self, folder: ast.expr) -> bool:
         """Whether a folder is passed to other code, which may look for a model there."""
@@ -207,6 +225,8 @@ class Load:
         first, second = statement(self.original.call), statement(self.call)
         if first not in block_of(second) or first.lineno > second.lineno:
             return False
+        if any(first.lineno < other.node.lineno < second.lineno for other in self._bindings(first)):
+            return False  # `del model` between the two
         return (
             isinstance(first, ast.Assign)
             and isinstance(second, ast.Assign)

@@ -146,7 +146,7 @@ def _only_saved(site: Site, load: Load, options: Options) -> Iterator[Report]:
     yield site.report(
         _ONLY_SAVED,
         code="NP313",
-        operations=[RemoveStatement(place), *options.undefined()],
+        operations=[RemoveStatement(place), *map(RemoveStatement, load.deletions), *options.undefined()],
         use=(site.binding, None) if site.binding is not None else None,
         follows=_made_by(load),
     )

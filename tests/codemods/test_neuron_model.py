@@ -181,6 +181,22 @@ def compile(name, folder):
     assert ported(before, level="unsafe") == "def compile(name, folder):\n    print(folder)\n"
 
 
+def test_deleted_model_goes_with_its_deletion() -> None:
+    before = f"""{CAUSAL}
+model = NeuronModelForCausalLM.from_pretrained("gpt2", export=True)
+model.save_pretrained("folder")
+del model
+print("compiled")
+"""
+    assert ported(before, level="unsafe") == 'print("compiled")\n'
+    again = before + 'model = NeuronModelForCausalLM.from_pretrained("folder")\n'
+    after = ported(again, level="unsafe")
+    assert after.endswith(
+        'print("compiled")\nmodel = AutoModelForCausalLM.from_pretrained("gpt2", device_map="neuron")\n'
+    )
+    assert "del model" not in after
+
+
 def test_folder_that_other_code_looks_into_keeps_weights() -> None:
     before = f"""from benchmark import run
 {CAUSAL}
