@@ -111,15 +111,15 @@ def _config(site: Site, target: Called, argument: Argument, *, with_type: bool) 
         if operations or isinstance(value, ast.Call):
             claim(site, value)
         return site.report(
-            "bitsandbytes has no kernels for Neuron: without an error the quantized model stays on the CPU; load the weights in bfloat16",
+            site.row.message
+            or "bitsandbytes has no kernels for Neuron: without an error the quantized model stays on the CPU; load the weights in bfloat16",
             node=node_of(argument),
             applicability=Applicability.UNSAFE,
             operations=operations,
         )
     if None in kinds:
         return site.report(
-            "where quantization_config= is not None it asks for a quantized model, and Neuron has no kernels for any of Transformers' quantizers: load the "
-            "weights in bfloat16",
+            "where quantization_config= is not None it asks for a quantized model, and no quantizer has kernels for Neuron: load the weights in bfloat16",
             node=node_of(argument),
             severity=Severity.WARNING,
             applicability=Applicability.MANUAL,
@@ -133,7 +133,11 @@ def _kind(site: Site, value: ast.expr) -> str | None:
         keys = {key.value for key in value.keys if isinstance(key, ast.Constant)}
         return _BITSANDBYTES if keys & {*_FLAGS, "bnb_4bit_quant_type"} else None
     name = (site.module.qualname(value.func) or "") if isinstance(value, ast.Call) else ""
-    return name.rpartition(".")[2] if name.startswith(("transformers.", "auto_gptq.", "gptqmodel.")) else None
+    return (
+        name.rpartition(".")[2]
+        if name.startswith(("transformers.", "diffusers.", "auto_gptq.", "gptqmodel."))
+        else None
+    )
 
 
 def _is_conditional(argument: Argument) -> bool:
