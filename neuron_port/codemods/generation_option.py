@@ -40,10 +40,11 @@ def inspect(site: Site) -> Iterator[Report]:
 
 def _weighed(report: Report, table: list) -> Report:
     """A value that nobody can read may be the one that is all right."""
-    node = report.node.value if isinstance(report.node, ast.keyword) else report.node
-    name = report.node.arg if isinstance(report.node, ast.keyword) else None
+    keyword = report.node if isinstance(report.node, ast.keyword) else report.node.parent
+    name = keyword.arg if isinstance(keyword, ast.keyword) else None
+    value = keyword.value if isinstance(keyword, ast.keyword) else report.node
     kept = next((entry["keep"][0] for entry in table if entry["keyword"] == name and "keep" in entry), None)
-    if kept is not None and isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.IfExp)):
+    if kept is not None and isinstance(value, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.IfExp)):
         report.severity = min(report.severity, Severity.WARNING)
         report.message = f"{report.message}; {kept} is all right"
     return report

@@ -25,7 +25,10 @@ MULTIPLE = 128
 
 
 def inspect(site: Site) -> Iterator[Report]:
-    """Report the call of a tokenizer that makes a prompt of any length."""
+    """Report the call of a tokenizer that makes a prompt of any length, and pipelines that pad each batch to its longest."""
+    if site.row is not None:
+        yield from _pipeline(site)
+        return
     for use in uses_of_transformers(site):
         call = prompt_call(site.context, use) if use.model is not None and use.model.grade >= Grade.USAGE else None
         if call is None or f"prompt:{id(call)}" in site.context.memo:
@@ -50,6 +53,15 @@ def inspect(site: Site) -> Iterator[Report]:
                 node=call,
                 operations=[_insertion(call, use)] if sure else [],
             )
+
+
+def _pipeline(site: Site) -> Iterator[Report]:
+    for use in uses_of_transformers(site):
+        size = use.value("batch_size")
+        if size is None or (isinstance(size, ast.Constant) and size.value == 1):
+            continue
+        if use.hidden is None and not use.has("tokenizer_encode_kwargs", "generate_kwargs"):
+            yield site.report(site.rule.options["pipeline"], node=size.parent, applicability=Applicability.MANUAL)
 
 
 def _insertion(call: ast.Call, use: Decoding) -> InsertArgument:

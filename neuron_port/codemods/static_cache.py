@@ -268,7 +268,11 @@ def _pipeline(site: Site) -> Iterator[Report]:
     if again and len(again) == len(calls) and all(_decided(site, use) or _has_config(site, use) for use in again):
         return
     message = site.rule.options["pipeline"]
-    operations = made.add(cache_implementation=_STATIC)
+    arguments = {"cache_implementation": _STATIC}
+    longest = _longest(site, made)
+    if longest is not None:
+        arguments["max_cache_len"] = longest
+    operations = made.add(**arguments)
     if made.options is None and not target.hidden and target.argument("generate_kwargs") is None:
         operations = [InsertArgument(target.call, '{{"cache_implementation": "static"}}', "generate_kwargs")]
     yield site.report(message, operations=_once(site, made, operations))
