@@ -40,7 +40,8 @@ def inspect(site: Site) -> Iterator[Report]:
 
 def _moves(site: Site, node: ast.expr, depth: int) -> Iterator[ast.expr]:
     """The moves that a value has gone through on its way here."""
-    if depth > _MAX_DEPTH or site.context.pretrained.origin(node).kind != "encoding":
+    direct = depth == 0 and isinstance(node, ast.Call)  # ids of whatever origin, moved in the call of generate
+    if depth > _MAX_DEPTH or not (direct or site.context.pretrained.origin(node).kind == "encoding"):
         return
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in MOVES:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from neuron_port.semantics.guards import same_chain
 from neuron_port.semantics.module import Module, enclosing_class, enclosing_function
@@ -88,7 +89,8 @@ _USUAL = frozenset(
 
 # Arguments that only other packages' generate takes.
 _FOREIGN = frozenset(
-    "sampling_params use_tqdm lora_request prompt_token_ids request_id max_tokens stop n prompts prompt messages".split()
+    "sampling_params use_tqdm lora_request prompt_token_ids request_id max_tokens stop n prompts prompt messages "
+    "params prng_key".split()  # jax
 )
 
 
@@ -136,6 +138,15 @@ class Pretrained:
             self._imports = bool(roots & PACKAGES)
         return self._imports
 
+    @cached_property
+    def _jax(self) -> bool:
+        """Whether the models of the file are JAX's."""
+        return any(
+            (binding.qualname or "").partition(".")[0] in ("jax", "flax")
+            or (binding.qualname or "").startswith("transformers.Flax")
+            for binding in self.module.found.imports
+        )
+
     def origin(self, node: ast.expr) -> Origin:
         """Where the value of ``node`` comes from, as far as this file says."""
         known = self._known.get(id(node))
@@ -159,7 +170,7 @@ class Pretrained:
         if found.kind != "unknown" or not self.in_use:
             return found if found.kind != "model" else replace(found, kind="other")
         name = _last_name(receiver)
-        if _FOREIGN.intersection(given) or (len(positional) > 1 and "config" not in ast.unparse(positional[1])):
+        if self._jax or _FOREIGN.intersection(given) or (len(positional) > 1 and "config" not in ast.unparse(positional[1])):
             return found
         telling = sorted(_TELLING.intersection(given))
         if telling:

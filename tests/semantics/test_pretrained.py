@@ -97,6 +97,9 @@ def test_others(source: str) -> None:
         ("def f(self):\n    self.base_model.generate(x)", "model", Grade.FILE),
         ("def f(client):\n    client.generate(text, max_new_tokens=3)", "unknown", Grade.NOTHING),
         ("def f(report):\n    report.generate()", "unknown", Grade.NOTHING),
+        ("import jax\ndef f(model):\n    model.generate(input_ids=x, max_new_tokens=3)", "unknown", Grade.NOTHING),
+        ("def f(model):\n    model.generate(input_ids=x, params=p)", "unknown", Grade.NOTHING),
+        ("def f(model):\n    model.generate(prompts, sampling)", "unknown", Grade.NOTHING),
         # One of two things, and nothing says which.
         (f"m = vllm.LLM('x') if fast else {LOAD}\nm.generate(x)", "unknown", Grade.NOTHING),
     ],
