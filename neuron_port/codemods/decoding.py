@@ -124,6 +124,11 @@ def inputs_of(use: Decoding) -> list[ast.expr]:
     """What a use of ``generate`` may take its prompt from."""
     call = use.target.call
     inputs = [*call.args[use.target.shift :], *(item.value for item in call.keywords if item.arg is None)]
+    home = use.options
+    if isinstance(home, ast.Call) and home is not call:  # dict(inputs, streamer=streamer)
+        inputs += [*home.args, *(item.value for item in home.keywords if item.arg is None)]
+    elif isinstance(home, ast.Dict):
+        inputs += [value for key, value in zip(home.keys, home.values, strict=True) if key is None]
     for name in ("input_ids", "inputs", "attention_mask"):
         value = use.value(name)
         if value is not None and all(value is not other for other in inputs):

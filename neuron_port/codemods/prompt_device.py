@@ -100,12 +100,16 @@ def _is_harmless(site: Site, node: ast.expr) -> bool:
     parent = node.parent
     if isinstance(parent, ast.keyword):
         call = parent.parent
+        if isinstance(call, ast.Call) and _is_dict(call):
+            return parent.arg in (None, "input_ids", "inputs", "attention_mask")
         return isinstance(call, ast.Call) and _is_generate(call)
     if isinstance(parent, ast.Call):
         if parent.func is node:
             return True
         name = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
-        return _is_generate(parent) or name in _READERS
+        return _is_generate(parent) or name in _READERS or _is_dict(parent)
+    if isinstance(parent, ast.Dict):
+        return any(key is None and value is node for key, value in zip(parent.keys, parent.values, strict=True))
     if isinstance(parent, ast.Attribute):
         if parent.attr == "items":
             loop = getattr(parent.parent, "parent", None)
@@ -130,6 +134,11 @@ def _is_same(node: ast.expr, target: ast.Name) -> bool:
     while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return isinstance(node, ast.Name) and node.id == target.id
+
+
+def _is_dict(call: ast.Call) -> bool:
+    """Whether a call makes the options of a ``generate`` that a thread runs."""
+    return isinstance(call.func, ast.Name) and call.func.id == "dict"
 
 
 def _is_generate(call: ast.Call) -> bool:

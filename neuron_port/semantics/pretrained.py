@@ -170,7 +170,11 @@ class Pretrained:
         if found.kind != "unknown" or not self.in_use:
             return found if found.kind != "model" else replace(found, kind="other")
         name = _last_name(receiver)
-        if self._jax or _FOREIGN.intersection(given) or (len(positional) > 1 and "config" not in ast.unparse(positional[1])):
+        if (
+            self._jax
+            or _FOREIGN.intersection(given)
+            or (len(positional) > 1 and "config" not in ast.unparse(positional[1]))
+        ):
             return found
         telling = sorted(_TELLING.intersection(given))
         if telling:
