@@ -7,7 +7,9 @@ import pytest
 from neuron_port.findings import Applicability, Severity
 from tests.porting import assert_ported, check, fix, ported
 
-HEAD = """from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, pipeline
+HEAD = """import os
+os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
+from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig, pipeline
 import functools, threading, transformers, vllm
 model = AutoModelForCausalLM.from_pretrained("org/model", device_map="neuron")
 """
@@ -87,8 +89,8 @@ CACHES = [
         f"c = GenerationConfig.from_pretrained('org/model')\nmodel.generate(ids, generation_config=c, {STATIC})\n",
     ),
     (
-        'p = pipeline("text-generation", model, max_length=9)\n',
-        f'p = pipeline("text-generation", model, max_length=9, {STATIC}, max_cache_len=9)\n',
+        'p = pipeline("text-generation", model, max_length=9, device="neuron")\n',
+        f'p = pipeline("text-generation", model, max_length=9, device="neuron", {STATIC}, max_cache_len=9)\n',
     ),
     (
         'p = pipeline("text-to-audio", "org/model", device="neuron")\n',

@@ -29,10 +29,14 @@ LIBRARIES = (
 _DOCUMENTED = re.compile(r"^[ \t]*-?[ \t]*\**`{0,2}(\w+)`{0,2}[ \t]*(?:\(|:[ \t]*`?\w)", re.MULTILINE)
 # A function that hands its **kwargs on: the rest of its name -> what gets them. Read in the library's code.
 _FORWARDED = {
-    "transformers.AutoTokenizer.from_pretrained": ("transformers.PreTrainedTokenizerBase.__init__",),
+    "transformers.AutoModel*.from_config": ("transformers.PreTrainedModel._from_config",),
     "transformers.AutoModel*.from_pretrained": ("transformers.PreTrainedModel.from_pretrained",),
     "transformers.PreTrainedModel.from_pretrained": ("transformers.modeling_utils.PreTrainedModel.__init__",),
     "transformers.GenerationMixin.generate": ("transformers.GenerationConfig",),
+    "transformers.AutoTokenizer.from_pretrained": (
+        "transformers.PreTrainedTokenizerBase",
+        "transformers.PreTrainedTokenizerFast",
+    ),
     "transformers.pipeline": ("transformers.Pipeline", "transformers.GenerationConfig"),
     "diffusers.*.compile_repeated_blocks": ("torch.compile",),
     "diffusers.*.load_lora_weights": ("diffusers.StableDiffusionXLPipeline.lora_state_dict",),
@@ -48,6 +52,7 @@ _ANY = {
 }
 # Classes whose methods are found by their name alone.
 _METHOD_OWNERS = (
+    "transformers.AutoModel",
     "transformers.PreTrainedModel",
     "transformers.GenerationMixin",
     "transformers.GenerationConfig",
