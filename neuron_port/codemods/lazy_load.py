@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from neuron_port.codemods.argument_table import Called, called, claim, value_of
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.training_sizes import (
+    FROM_ENVIRONMENT,
     KEYWORD,
     NO_PLAN,
     Size,
@@ -29,12 +30,10 @@ from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.pretrained_names import is_model
 from neuron_port.semantics.training_settings import holds_arguments
 
-_WITHOUT = (
-    "{reason}, so that nothing shards the model now: where it needs tensor parallelism, pass "
+_ELSEWHERE = (
+    "the model is loaded where this file cannot see it, so that nothing shards it now: where it needs tensor parallelism, pass "
     "distributed_config=DistributedConfig(tp_size=..., fsdp_size=...) to from_pretrained"
 )
-_FIELD = "the size is a field of optimum-neuron's arguments, or not in sight"
-_ELSEWHERE = "the model is loaded where this file cannot see it"
 _PIPELINE = (
     "pipeline parallel training has no counterpart in the plain Trainer: use tp_size and fsdp_size of DistributedConfig"
 )
@@ -61,9 +60,10 @@ def inspect(site: Site) -> Iterator[Report]:
     for report in unwrapped(site):
         if written and report.fixable:
             report.operations += tuple(written)
+            if size.value is None:
+                report.message = f"{report.message}; {FROM_ENVIRONMENT}"
         elif size.parallel:
-            reason = _FIELD if size.value is None else _ELSEWHERE
-            report.message = f"{report.message}; {_WITHOUT.format(reason=reason)}"
+            report.message = f"{report.message}; {_ELSEWHERE}"
         for argument in target.named:
             claim(site, value_of(argument))
         yield report
@@ -95,7 +95,7 @@ def _loads(site: Site) -> Iterator[ast.Call]:
 
 
 def _sharded(site: Site, call: ast.Call, size: Size) -> list[Operation]:
-    if size.value is None or (size.literal is not None and without_plan(site, call)):
+    if not size.parallel or (size.literal is not None and without_plan(site, call)):
         return []
     if any(keyword.arg == "distributed_config" for keyword in call.keywords):
         return []

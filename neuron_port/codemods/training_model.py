@@ -1,7 +1,9 @@
 """Models that optimum-neuron forked for training: they take the parallel sizes as a second argument.
 
-    NeuronModelForCausalLM.from_pretrained(name, args.trn_config, torch_dtype=dtype)
-        ->  AutoModelForCausalLM.from_pretrained(name, dtype=dtype)
+    NeuronModelForCausalLM.from_pretrained(name, args.trn_config, torch_dtype=dtype)                        (args: parsed)
+        ->  AutoModelForCausalLM.from_pretrained(
+                name, dtype=dtype, distributed_config=DistributedConfig(tp_size=int(os.environ.get("TP_SIZE", 1)), ...)
+            )
     NeuronModelForCausalLM.from_pretrained(name, config)                    config = TrainingNeuronConfig(tensor_parallel_size=8)
         ->  AutoModelForCausalLM.from_pretrained(
                 name, distributed_config=DistributedConfig(tp_size=8, fsdp_size=int(os.environ["WORLD_SIZE"]) // 8)
@@ -28,7 +30,7 @@ from neuron_port.codemods.argument_table import (
 )
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.name_table import inspect as by_table
-from neuron_port.codemods.training_sizes import adapters, distributed_config, escaped, size_at
+from neuron_port.codemods.training_sizes import FROM_ENVIRONMENT, adapters, distributed_config, escaped, size_at
 from neuron_port.edits.operations import DropArgument, DropItem, InsertArgument, Operation, RemoveStatement
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.module import statement
@@ -38,9 +40,8 @@ from neuron_port.semantics.spreads import Item
 _SETTINGS = "trn_config"
 _GONE = "the parallel sizes are no argument of the plain class, which would hand them to the model's constructor (TypeError)"
 _MOVED = "they go into distributed_config; the sizes have to multiply up to the number of processes of torchrun"
-_UNSEEN = (
-    "they come from the command line or from elsewhere, so that nothing here shards the model: where it needs tensor "
-    "parallelism, pass distributed_config=DistributedConfig(tp_size=..., fsdp_size=...)"
+_BY_HAND = (
+    "where the model needs tensor parallelism, pass distributed_config=DistributedConfig(tp_size=..., fsdp_size=...)"
 )
 _MADE = "a model that is made from a configuration is not sharded: save it once and load it with distributed_config="
 
@@ -81,16 +82,15 @@ def _without(site: Site, target: Called, argument: Argument, loads: bool) -> Rep
     message, severity = _GONE, Severity.ERROR
     if not loads:
         message = f"{_GONE}; {_MADE}" if size.parallel else _GONE
-    elif size.value is not None:
+    elif size.parallel:
         written = distributed_config(site, size, target.call)
-        message = f"{_GONE}; {_MOVED if written is not None else _UNSEEN}{adapters(site)}"
+        where = _BY_HAND if written is None else _MOVED if size.value is not None else FROM_ENVIRONMENT
+        message = f"{_GONE}; {where}{adapters(site)}"
         if written is not None:
             operations += [
                 InsertArgument(target.call, escaped(written.text), "distributed_config"),
                 *written.operations,
             ]
-    elif size.parallel:
-        message = f"{_GONE}; {_UNSEEN}"
     return site.report(message, node=node_of(argument), severity=severity, operations=operations)
 
 

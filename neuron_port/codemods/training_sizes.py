@@ -6,7 +6,8 @@
 
 optimum-neuron worked out the data parallel size from the number of processes; the sizes of a DistributedConfig have to
 multiply up to it. Transformers starts the process group itself when it loads a model with such sizes. A size that may be
-1 is asked first: without tensor parallelism the Trainer's plain data parallelism is what optimum-neuron did.
+1 is asked first: without tensor parallelism the Trainer's plain data parallelism is what optimum-neuron did. A size that
+came from the command line comes from the environment now, as in the scripts of TRL: TP_SIZE=8 FSDP_SIZE=4 torchrun ...
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ _ADAPTERS = (
 NO_PLAN = (
     "this type of model has no tensor parallel plan in Transformers (ValueError): where it fits one core leave the size out, so that "
     "processes are data parallel, or shard it with distributed_config=DistributedConfig(fsdp_size=...)"
+)
+FROM_ENVIRONMENT = (
+    "the sizes came from the command line or from elsewhere, and are read from the environment now: start with TP_SIZE=8 FSDP_SIZE=4 "
+    "torchrun --nproc_per_node=32, where the product is the number of processes; without them the processes are data parallel"
 )
 KEYWORD = "tensor_parallel_size"
 CONFIGS = ("TrainingNeuronConfig", "ModelParallelismPlugin")
@@ -104,8 +109,12 @@ def distributed_config(site: Site, size: Size, place: ast.AST) -> Spelling | Non
     """``DistributedConfig(tp_size=..., fsdp_size=...)`` at ``place``; ``None`` where its names mean something else."""
     config = site.imported("transformers.distributed", "DistributedConfig")
     environ = site.spell("os.environ", place)
-    if config is None or environ is None or size.value is None:
+    if config is None or environ is None:
         return None
+    operations = (*config.operations, *environ.operations)
+    if size.value is None:
+        sizes = ", ".join(f'{name}_size=int({environ.text}.get("{name.upper()}_SIZE", 1))' for name in ("tp", "fsdp"))
+        return Spelling(f"{config.text}({sizes})", operations)
     simple = isinstance(size.value, (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Call))
     text = ast.unparse(size.value)
     operand = text if simple else f"({text})"
@@ -113,7 +122,7 @@ def distributed_config(site: Site, size: Size, place: ast.AST) -> Spelling | Non
     if size.literal is None:
         # A size of 1 stays plain data parallelism, and needs no torchrun.
         code = f"{code} if {operand} > 1 else None"
-    return Spelling(code, (*config.operations, *environ.operations))
+    return Spelling(code, operations)
 
 
 def without_plan(site: Site, call: ast.Call) -> bool:

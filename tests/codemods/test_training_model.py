@@ -10,6 +10,10 @@ HEAD = "from optimum.neuron.models.training import {names}\n\n"
 NAMES = "NeuronModelForCausalLM, TrainingNeuronConfig"
 AFTER = "from transformers import AutoModelForCausalLM\n"
 SIZES = "from transformers.distributed import DistributedConfig\n"
+FROM_ENVIRONMENT = (
+    'distributed_config=DistributedConfig(tp_size=int(os.environ.get("TP_SIZE", 1)), '
+    'fsdp_size=int(os.environ.get("FSDP_SIZE", 1)))'
+)
 
 
 def body(code: str) -> str:
@@ -21,14 +25,20 @@ def body(code: str) -> str:
     ("before", "after"),
     [
         ('M.from_pretrained("x", None)\n', 'AutoModelForCausalLM.from_pretrained("x")\n'),
-        ('M.from_pretrained("x", args.trn_config)\n', 'AutoModelForCausalLM.from_pretrained("x")\n'),
-        ('M.from_pretrained("x", trn_config=given)\n', 'AutoModelForCausalLM.from_pretrained("x")\n'),
         (
-            'M.from_pretrained("x", given, torch_dtype="auto", use_flash_attention_2=True)\n',
+            'M.from_pretrained("x", args.trn_config)\n',
+            f'AutoModelForCausalLM.from_pretrained("x", {FROM_ENVIRONMENT})\n',
+        ),
+        (
+            'M.from_pretrained("x", trn_config=given)\n',
+            f'AutoModelForCausalLM.from_pretrained("x", {FROM_ENVIRONMENT})\n',
+        ),
+        (
+            'M.from_pretrained("x", None, torch_dtype="auto", use_flash_attention_2=True)\n',
             'AutoModelForCausalLM.from_pretrained("x", dtype="auto", attn_implementation="sdpa")\n',
         ),
         (
-            'M.from_pretrained("x", given, use_flash_attention_2=None, attn_implementation="eager")\n',
+            'M.from_pretrained("x", None, use_flash_attention_2=None, attn_implementation="eager")\n',
             'AutoModelForCausalLM.from_pretrained("x", attn_implementation="eager")\n',
         ),
         ("M.from_config(config, given)\n", "AutoModelForCausalLM.from_config(config)\n"),
@@ -103,11 +113,11 @@ def test_variable_that_is_read_elsewhere_stays() -> None:
         "print(trn_config)\n"
     )
     assert ported(before).split("\n\n", 1)[1] == (
-        'trn_config = args.trn_config\nmodel = AutoModelForCausalLM.from_pretrained("x")\nprint(trn_config)\n'
+        f'trn_config = args.trn_config\nmodel = AutoModelForCausalLM.from_pretrained("x", {FROM_ENVIRONMENT})\nprint(trn_config)\n'
     )
 
 
-def test_size_that_means_something_else_where_the_model_is_loaded_is_reported() -> None:
+def test_size_that_means_something_else_where_the_model_is_loaded_comes_from_the_environment() -> None:
     source = """\
     from optimum.neuron import NeuronTrainingArguments
     from optimum.neuron.models.training import NeuronModelForCausalLM
@@ -118,9 +128,9 @@ def test_size_that_means_something_else_where_the_model_is_loaded_is_reported() 
     def load(args):
         return NeuronModelForCausalLM.from_pretrained("x", args.trn_config)
     """
-    assert 'AutoModelForCausalLM.from_pretrained("x")' in ported(source)
+    assert f'AutoModelForCausalLM.from_pretrained("x", {FROM_ENVIRONMENT})' in ported(source)
     (finding,) = [each for each in check(source) if each.code == "NP336" and each.location.column == 56]
-    assert "they come from the command line or from elsewhere" in finding.message
+    assert "start with TP_SIZE=8 FSDP_SIZE=4 torchrun" in finding.message
 
 
 def test_forked_class_is_made_without_sizes() -> None:

@@ -98,7 +98,11 @@ def test_options_of_other_libraries_stay() -> None:
             "lazy_load_for_parallelism(tensor_parallel_size=n, pipeline_parallel_size=1)",
             f'model = AutoModelForCausalLM.from_pretrained("x", {sharded("n")})',
         ),
-        ("lazy_load_for_parallelism(**sizes)", 'model = AutoModelForCausalLM.from_pretrained("x")'),
+        (
+            "lazy_load_for_parallelism(**sizes)",
+            'model = AutoModelForCausalLM.from_pretrained("x", distributed_config=DistributedConfig(tp_size=int(os.environ.get('
+            '"TP_SIZE", 1)), fsdp_size=int(os.environ.get("FSDP_SIZE", 1))))',
+        ),
     ],
 )
 def test_context_goes(call: str, after: str) -> None:
@@ -120,21 +124,26 @@ def test_context_with_stages_stays() -> None:
     assert any("pipeline parallel training" in finding.message for finding in check(source))
 
 
-@pytest.mark.parametrize(
-    ("size", "reason"),
-    [
-        ("training_args.tensor_parallel_size", "the size is a field of optimum-neuron's arguments"),
-        ("2", "the model is loaded where this file cannot see it"),
-    ],
-)
-def test_what_is_not_sharded_any_more_is_said(size: str, reason: str) -> None:
+@pytest.mark.parametrize("size", ["training_args.tensor_parallel_size", "2"])
+def test_model_that_is_loaded_elsewhere_is_not_sharded(size: str) -> None:
     source = (
         "from optimum.neuron import NeuronTrainingArguments\n"
         f"from optimum.neuron.distributed import lazy_load_for_parallelism\n\n\n"
         f"def main(training_args):\n    with lazy_load_for_parallelism({size}):\n        model = load()\n"
     )
-    assert any(reason in finding.message for finding in check(source))
+    assert any("the model is loaded where this file cannot see it" in finding.message for finding in check(source))
     assert ported(source).endswith("def main(training_args):\n    model = load()\n")
+
+
+def test_field_of_the_arguments_comes_from_the_environment() -> None:
+    source = (
+        "from optimum.neuron import NeuronTrainingArguments\n"
+        "from optimum.neuron.distributed import lazy_load_for_parallelism\nfrom transformers import AutoModelForCausalLM\n\n\n"
+        "def main(training_args):\n    with lazy_load_for_parallelism(training_args.tensor_parallel_size):\n"
+        '        model = AutoModelForCausalLM.from_pretrained("x")\n'
+    )
+    assert 'tp_size=int(os.environ.get("TP_SIZE", 1))' in last(source)
+    assert any("start with TP_SIZE=8 FSDP_SIZE=4 torchrun" in finding.message for finding in check(source))
 
 
 def test_context_that_is_chosen_becomes_an_empty_one() -> None:
