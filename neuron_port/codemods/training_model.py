@@ -24,22 +24,28 @@ from neuron_port.codemods.argument_table import (
     by_entries,
     called,
     claim,
+    drop,
     keyword_of,
     node_of,
     value_of,
 )
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.name_table import inspect as by_table
+from neuron_port.codemods.old_imports import is_optimum
 from neuron_port.codemods.training_sizes import FROM_ENVIRONMENT, adapters, distributed_config, escaped, size_at
 from neuron_port.edits.operations import DropArgument, DropItem, InsertArgument, Operation, RemoveStatement
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.module import statement
 from neuron_port.semantics.scopes import BindingKind
-from neuron_port.semantics.spreads import Item
+from neuron_port.semantics.spreads import Item, spreads_of
 
 _SETTINGS = "trn_config"
 _GONE = "the parallel sizes are no argument of the plain class, which would hand them to the model's constructor (TypeError)"
 _MOVED = "they go into distributed_config; the sizes have to multiply up to the number of processes of torchrun"
+_OPTIMIZER = (
+    "save_pretrained of the plain model ignores optimizer=, so that its state is not saved: trainer.save_model() and the checkpoints "
+    "of the Trainer hold it, or torch.save(optimizer.state_dict(), ...)"
+)
 _BY_HAND = (
     "where the model needs tensor parallelism, pass distributed_config=DistributedConfig(tp_size=..., fsdp_size=...)"
 )
@@ -47,7 +53,10 @@ _MADE = "a model that is made from a configuration is not sharded: save it once 
 
 
 def inspect(site: Site) -> Iterator[Report]:
-    """Report a class of models for training, or a call that loads or makes one."""
+    """Report a class of models for training, or a call that loads, makes or saves one."""
+    if site.form == "method":
+        yield from _saved(site)
+        return
     if not site.row.options.get("beside"):
         yield from by_table(site)
         if site.form != "call":
@@ -66,6 +75,18 @@ def inspect(site: Site) -> Iterator[Report]:
     argument = target.argument(_SETTINGS, 1)
     if argument is not None:
         yield _without(site, target, argument, loads)
+
+
+def _saved(site: Site) -> Iterator[Report]:
+    """``model.save_pretrained(folder, optimizer=optimizer)``."""
+    if not any(is_optimum(binding.qualname) for binding in site.module.found.imports):
+        return
+    target = Called(site.node, spreads=spreads_of(site.module, site.node))
+    argument = target.argument("optimizer")
+    if argument is not None:
+        changes = target.editable(site.module, argument)
+        operations = [drop(target, argument)] if changes else []
+        yield site.report(_OPTIMIZER, node=node_of(argument), severity=Severity.WARNING, operations=operations)
 
 
 def _without(site: Site, target: Called, argument: Argument, loads: bool) -> Report:

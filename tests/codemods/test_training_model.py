@@ -151,3 +151,10 @@ def test_inference_class_of_the_same_name_is_another_one() -> None:
         'from optimum.neuron import NeuronModelForCausalLM\nNeuronModelForCausalLM.from_pretrained("x", export=True)\n'
     )
     assert [finding for finding in check(source) if finding.code == "NP336"] == []
+
+
+def test_optimizer_is_not_saved_with_the_model() -> None:
+    source = HEAD.format(names="NeuronModelForCausalLM") + 'model.save_pretrained("out", optimizer=optimizer)\n'
+    assert ported(source).splitlines()[-1] == 'model.save_pretrained("out")'
+    assert [each.severity.word for each in check(source) if "optimizer=" in each.message] == ["warning"]
+    assert check('import transformers\n\nmodel.save_pretrained("out", optimizer=optimizer)\n') == ()
