@@ -17,6 +17,7 @@ from neuron_port.codemods.training_sizes import (
     FROM_ENVIRONMENT,
     KEYWORD,
     NO_PLAN,
+    STAGES,
     Size,
     distributed_config,
     escaped,
@@ -34,9 +35,6 @@ _ELSEWHERE = (
     "the model is loaded where this file cannot see it, so that nothing shards it now: where it needs tensor parallelism, pass "
     "distributed_config=DistributedConfig(tp_size=..., fsdp_size=...) to from_pretrained"
 )
-_PIPELINE = (
-    "pipeline parallel training has no counterpart in the plain Trainer: use tp_size and fsdp_size of DistributedConfig"
-)
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -50,7 +48,7 @@ def inspect(site: Site) -> Iterator[Report]:
         return
     pipeline = target.argument("pipeline_parallel_size", 1)
     if pipeline is not None and isinstance(value_of(pipeline), ast.Constant) and not is_one(value_of(pipeline)):
-        yield site.report(_PIPELINE, severity=Severity.ERROR, applicability=Applicability.MANUAL)
+        yield site.report(STAGES, severity=Severity.ERROR, applicability=Applicability.MANUAL)
         return
     size = _size(site, target)
     for call in _loads(site) if size.literal is not None else ():

@@ -12,6 +12,7 @@ import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.training_sizes import STAGES, has_stages
 from neuron_port.edits.operations import RemoveStatement
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.module import statement
@@ -26,6 +27,9 @@ _GOES = "it goes with the argument that it is made for"
 def inspect(site: Site) -> Iterator[Report]:
     """Report a class of parallel sizes."""
     call = site.call
+    if call is not None and has_stages(site.module, call):
+        yield site.report(STAGES, severity=Severity.ERROR, applicability=Applicability.MANUAL)
+        return
     if call is not None and _is_taken(site, call):
         yield site.report(f"{site.row.message}; {_GOES}", severity=Severity.INFO)
         return

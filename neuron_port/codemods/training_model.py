@@ -32,7 +32,15 @@ from neuron_port.codemods.argument_table import (
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.codemods.old_imports import is_optimum
-from neuron_port.codemods.training_sizes import FROM_ENVIRONMENT, adapters, distributed_config, escaped, size_at
+from neuron_port.codemods.training_sizes import (
+    FROM_ENVIRONMENT,
+    STAGES,
+    adapters,
+    distributed_config,
+    escaped,
+    size_at,
+    stages_of,
+)
 from neuron_port.edits.operations import DropArgument, DropItem, InsertArgument, Operation, RemoveStatement
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.module import statement
@@ -97,6 +105,8 @@ def _without(site: Site, target: Called, argument: Argument, loads: bool) -> Rep
         return site.report(
             f"{_GONE}; the dictionary is read elsewhere too", node=node_of(argument), applicability=Applicability.MANUAL
         )
+    if stages_of(site.module, value):
+        return site.report(f"{_GONE}; {STAGES}", node=node_of(argument), applicability=Applicability.MANUAL)
     operations = _drop(target, argument)
     operations += _unread(site, value)
     size = size_at(site, target.call, value)

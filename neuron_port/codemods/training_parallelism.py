@@ -20,6 +20,8 @@ from neuron_port.codemods.training_sizes import (
     CONFIGS,
     KEYWORD,
     NO_PLAN,
+    PIPELINE,
+    STAGES,
     Size,
     adapters,
     distributed_config,
@@ -34,14 +36,9 @@ from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.pretrained_names import is_model
 from neuron_port.semantics.training_settings import ARGUMENTS, calls_of, is_named
 
-_PIPELINE = "pipeline_parallel_size"
 _INIT = "model_init_kwargs"
 _ONE = "{name}=1 is what the plain class does, which raises TypeError for the argument"
 _SIZE = "tensor_parallel_size is no field of the plain class (TypeError): tensor parallelism is asked for where the model is loaded"
-_STAGES = (
-    "pipeline parallel training has no counterpart in the plain Trainer (with pp_size the loss is None on all but the last "
-    "stage, and it cannot be combined with fsdp_size): use tp_size and fsdp_size of DistributedConfig, or stay with the old stack"
-)
 _MAYBE_STAGES = "pipeline_parallel_size is no field of the plain class (TypeError) and must be 1: no plain Trainer has pipeline stages"
 _LOADED = (
     "the model is sharded by the settings of optimum-neuron's trainer; natively from_pretrained gets a distributed_config, whose "
@@ -61,7 +58,7 @@ def inspect(site: Site) -> Iterator[Report]:
     positions = (0, 4) if is_named(site.qualname, CONFIGS) else (None, None)
     for argument in target.arguments(KEYWORD, positions[0]):
         yield _tensor(site, target, argument)
-    for argument in target.arguments(_PIPELINE, positions[1]):
+    for argument in target.arguments(PIPELINE, positions[1]):
         yield _pipeline(site, target, argument)
 
 
@@ -83,9 +80,9 @@ def _pipeline(site: Site, target: Called, argument: Argument) -> Report:
     value = value_of(argument)
     operations = [drop(target, argument)] if target.editable(site.module, argument) else []
     if is_one(value):
-        return site.report(_ONE.format(name=_PIPELINE), node=node_of(argument), operations=operations)
+        return site.report(_ONE.format(name=PIPELINE), node=node_of(argument), operations=operations)
     if isinstance(value, ast.Constant):
-        return site.report(_STAGES, node=node_of(argument), severity=Severity.ERROR, applicability=Applicability.MANUAL)
+        return site.report(STAGES, node=node_of(argument), severity=Severity.ERROR, applicability=Applicability.MANUAL)
     return site.report(_MAYBE_STAGES, node=node_of(argument), operations=operations)
 
 
@@ -114,9 +111,8 @@ def _in_configuration(site: Site, target: Called, size: Size) -> list[Operation]
 def _for_training(site: Site) -> bool:
     """Whether the file loads a model through other rules, which write the size there."""
     names = ("NeuronModelForCausalLM", "NeuronModel", "LlamaForCausalLM", "GraniteForCausalLM", "Qwen3ForCausalLM")
-    return any(
-        is_named(binding.qualname, (*names, "lazy_load_for_parallelism")) for binding in site.module.found.imports
-    )
+    names = (*names, "lazy_load_for_parallelism", "TrainingNeuronConfig")
+    return any(is_named(binding.qualname, names) for binding in site.module.found.imports)
 
 
 def plain_loads(site: Site) -> Iterator[ast.Call]:

@@ -26,6 +26,7 @@ from neuron_port.semantics.training_settings import (
     ARGUMENTS,
     calls_of,
     configuration,
+    current,
     holds_arguments,
     is_named,
     reads_alike,
@@ -42,7 +43,12 @@ FROM_ENVIRONMENT = (
     "the sizes came from the command line or from elsewhere, and are read from the environment now: start with TP_SIZE=8 FSDP_SIZE=4 "
     "torchrun --nproc_per_node=32, where the product is the number of processes; without them the processes are data parallel"
 )
+STAGES = (
+    "pipeline parallel training has no counterpart in the plain Trainer (with pp_size the loss is None on all but the last "
+    "stage, and it cannot be combined with fsdp_size): use tp_size and fsdp_size of DistributedConfig, or stay with the old stack"
+)
 KEYWORD = "tensor_parallel_size"
+PIPELINE = "pipeline_parallel_size"
 CONFIGS = ("TrainingNeuronConfig", "ModelParallelismPlugin")
 _FIELDS = (KEYWORD, "pipeline_parallel_size", "trn_config", "mp_plugin")
 
@@ -93,6 +99,19 @@ def size_at(site: Site, place: ast.AST, settings: ast.expr | None = None) -> Siz
     if not found:
         return _UNSEEN if own is None and _comes_from_elsewhere(module, calls) else _NONE
     return writable(module, found[0], place) if len(found) == 1 else _UNSEEN
+
+
+def has_stages(module: Module, call: ast.Call) -> bool:
+    """Whether sizes ask for pipeline stages in so many words."""
+    argument = Called(call, spreads=spreads_of(module, call)).argument(PIPELINE)
+    value = value_of(argument) if argument is not None else None
+    return isinstance(value, ast.Constant) and not is_one(value)
+
+
+def stages_of(module: Module, settings: ast.expr) -> bool:
+    """Whether an object of parallel sizes that a model is given asks for pipeline stages."""
+    made = _source(module, settings, 0)
+    return made is not None and is_named(module.qualname(made.func), CONFIGS) and has_stages(module, made)
 
 
 def writable(module: Module, value: ast.expr, place: ast.AST) -> Size:
@@ -164,7 +183,7 @@ def _source(module: Module, node: ast.expr, depth: int) -> ast.Call | None:
     if _is_field(node):
         return configuration(module, node.value)
     if isinstance(node, ast.Name):
-        values = [binding.value for binding in module.bindings(node) if binding.kind is BindingKind.ASSIGN]
+        values = [binding.value for binding in current(module, node) if binding.kind is BindingKind.ASSIGN]
         if len(values) == 1 and values[0] is not None:
             return _source(module, values[0], depth + 1)
     return None

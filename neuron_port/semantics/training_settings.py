@@ -129,7 +129,7 @@ def _values(module: Module, node: ast.expr, depth: int) -> Iterator[ast.AST]:
     if not isinstance(node, ast.Name) or not hasattr(node, "scope"):
         yield node
         return
-    for binding in module.bindings(node):
+    for binding in current(module, node):
         if binding.kind is BindingKind.ASSIGN and binding.value is not None:
             yield from _values(module, binding.value, depth + 1)
         elif binding.kind is BindingKind.UNPACK:
@@ -141,6 +141,17 @@ def _values(module: Module, node: ast.expr, depth: int) -> Iterator[ast.AST]:
             else:
                 for value in passed:
                     yield from _values(module, value, depth + 1)
+
+
+def current(module: Module, name: ast.Name) -> list[Binding]:
+    """The bindings that a read of a name may mean: of several in its own block the one that was made last."""
+    bindings = module.bindings(name)
+    before = [each for each in bindings if each.scope is name.scope and each.node.lineno < name.lineno]
+    if len(bindings) < 2 or not before:
+        return bindings
+    last = max(before, key=lambda each: each.node.lineno)
+    statement = getattr(last.node, "parent", None)
+    return [last] if getattr(statement, "parent", None) is last.scope.node else bindings
 
 
 def _passed(module: Module, parameter: Binding) -> Iterator[ast.expr]:

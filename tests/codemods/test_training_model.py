@@ -158,3 +158,38 @@ def test_optimizer_is_not_saved_with_the_model() -> None:
     assert ported(source).splitlines()[-1] == 'model.save_pretrained("out")'
     assert [each.severity.word for each in check(source) if "optimizer=" in each.message] == ["warning"]
     assert check('import transformers\n\nmodel.save_pretrained("out", optimizer=optimizer)\n') == ()
+
+
+# -- which settings, and stages ------------------------------------------------------------------------------------------------
+
+
+def test_settings_that_were_made_last_count() -> None:
+    source = (
+        "from optimum.neuron import NeuronTrainingArguments\n"
+        "from optimum.neuron.models.training import LlamaForCausalLM, TrainingNeuronConfig\n\n"
+        'args = NeuronTrainingArguments("a", per_device_train_batch_size=1)\n'
+        'LlamaForCausalLM.from_pretrained("first", args.trn_config)\n'
+        'args = NeuronTrainingArguments("a", per_device_train_batch_size=1, tensor_parallel_size=2)\n'
+        'LlamaForCausalLM.from_pretrained("second", args.trn_config)\n'
+        "config = TrainingNeuronConfig(tensor_parallel_size=4)\n"
+        'LlamaForCausalLM.from_pretrained("third", config)\n'
+        "config = TrainingNeuronConfig(tensor_parallel_size=8)\n"
+        'LlamaForCausalLM.from_pretrained("fourth", config)\n'
+    )
+    after = ported(source)
+    assert 'from_pretrained("first")' in after
+    for name, size in (("second", 2), ("third", 4), ("fourth", 8)):
+        assert f'"{name}", distributed_config=DistributedConfig(tp_size={size},' in after
+
+
+def test_stages_keep_the_old_sizes() -> None:
+    source = HEAD.format(names=NAMES) + (
+        "config = TrainingNeuronConfig(tensor_parallel_size=2, pipeline_parallel_size=4)\n"
+        'model = NeuronModelForCausalLM.from_pretrained("x", config)\n'
+    )
+    after = ported(source)
+    assert after.endswith(
+        "config = TrainingNeuronConfig(tensor_parallel_size=2, pipeline_parallel_size=4)\n"
+        'model = AutoModelForCausalLM.from_pretrained("x", config)\n'
+    )
+    assert [each.code for each in check(after) if "pipeline parallel training" in each.message] == ["NP345"]
