@@ -78,7 +78,7 @@ def _loaded(site: Site, target: Called) -> Iterator[Report]:
                 severity=Severity.INFO,
                 applicability=Applicability.MANUAL,
             )
-    if "DistributedConfig" not in _sizes_of_one(config):
+    if "DistributedConfig" not in _sizes_of_one(config) and not _for_any_count(config):
         yield from _grouped(site, target)
 
 
@@ -89,6 +89,14 @@ def _sizes_of_one(config: Argument | None) -> str:
         return ""
     sizes = [item.value.value if isinstance(item.value, ast.Constant) else None for item in value.keywords]
     return "DistributedConfig" if all(size == 1 for size in sizes) else ""
+
+
+def _for_any_count(config: Argument | None) -> bool:
+    """Whether the configuration is written for any number of processes: of one, no group can be made without a launcher."""
+    value = value_of(config) if config is not None else None
+    if not isinstance(value, ast.Call):
+        return isinstance(value, ast.IfExp)
+    return any(item.arg == "tp_size" and not isinstance(item.value, ast.Constant) for item in value.keywords)
 
 
 def _renamed(site: Site, target: Called, old: list[Argument], config: Argument | None) -> Report:

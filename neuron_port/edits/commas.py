@@ -107,7 +107,7 @@ class CommaList:
             new = Gap(left.before, left.comma, left.after)
             left.before, left.comma, left.after = "", True, " "
         else:
-            tail = left.after if left.comma else left.before
+            tail = left.after if left.comma else left.before + left.after
             match = NEWLINE.search(tail)
             cut = match.start() if match else len(tail)
             new = Gap("", True, tail[cut:]) if left.comma else Gap(tail[cut:], False, "")

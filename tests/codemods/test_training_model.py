@@ -45,7 +45,7 @@ def body(code: str) -> str:
     ],
 )
 def test_sizes_go(before: str, after: str) -> None:
-    assert body(before.replace("M.", "NeuronModelForCausalLM.")) == after
+    assert body(before.replace("M.", "NeuronModelForCausalLM.")).endswith(after)
 
 
 def test_sizes_of_a_configuration_are_written_where_the_model_is_loaded() -> None:
@@ -112,9 +112,10 @@ def test_variable_that_is_read_elsewhere_stays() -> None:
         'model = NeuronModelForCausalLM.from_pretrained("x", trn_config)\n'
         "print(trn_config)\n"
     )
-    assert ported(before).split("\n\n", 1)[1] == (
+    assert ported(before).endswith(
         f'trn_config = args.trn_config\nmodel = AutoModelForCausalLM.from_pretrained("x", {FROM_ENVIRONMENT})\nprint(trn_config)\n'
     )
+    assert "init_process_group" not in ported(before)
 
 
 def test_size_that_means_something_else_where_the_model_is_loaded_comes_from_the_environment() -> None:

@@ -234,3 +234,12 @@ def test_two_keywords_on_lines_of_their_own(write, before, after):
         return [InsertArgument(call, "1", "k"), InsertArgument(call, "2", "l")]
 
     assert write(before, make) == after
+
+
+def test_argument_that_comes_in_the_place_of_the_last_one(write):
+    def make(code):
+        return [DropArgument(call(code), argument(code, "b=")), InsertArgument(call(code), "3", "c")]
+
+    assert write("f(\n    a,\n    b=1\n)\n", make) == "f(\n    a,\n    c=3\n)\n"
+    assert write("f(\n    a,\n    b=1,\n)\n", make) == "f(\n    a,\n    c=3,\n)\n"
+    assert write("f(a, b=1)\n", make) == "f(a, c=3)\n"
