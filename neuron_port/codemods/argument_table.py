@@ -362,7 +362,8 @@ def spell_closest(site: Site, qualname: str, node: ast.AST) -> Spelling | None:
     scope = scope_at(node)
     for binding in site.module.found.imports:
         found = scope.lookup(binding.name) if binding.qualname == module else None
-        if found is not None and all(other.qualname == module for other in found[1]):
+        late = binding.scope is scope and binding.node.lineno > getattr(node, "lineno", binding.node.lineno)
+        if found is not None and not late and all(other.qualname == module for other in found[1]):
             return Spelling(f"{binding.name}.{last}")
     return site.spell(qualname, node)
 

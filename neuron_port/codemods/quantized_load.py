@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Argument, Called, called, claim, drop, node_of, source, value_of
-from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.base import Report, Site, Spelling
 from neuron_port.codemods.name_table import inspect as by_name
 from neuron_port.codemods.pretrained_argument import loaded
 from neuron_port.codemods.settings import harmless
@@ -68,12 +68,10 @@ def _loaded(site: Site, target: Called) -> Iterator[Report]:
 
 
 def _type(site: Site, target: Called) -> list[Operation]:
-    """``dtype=torch.bfloat16`` where the call says nothing about the type of the weights."""
+    """``dtype=torch.bfloat16`` where the call says nothing about the type of the weights (its name, before torch is imported)."""
     if target.hidden or any(target.argument(name) is not None for name in ("dtype", "torch_dtype")):
         return []
-    spelling = source(site, "torch.bfloat16", target.call)
-    if spelling is None:
-        return []
+    spelling = source(site, "torch.bfloat16", target.call) or Spelling('"bfloat16"')
     return [InsertArgument(target.call, spelling.text, "dtype"), *spelling.operations]
 
 

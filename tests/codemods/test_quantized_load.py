@@ -113,3 +113,24 @@ def test_a_configuration_that_is_read_elsewhere_stays() -> None:
     run(options)
     """
     assert_ported(source, source)
+
+
+def test_a_torch_that_is_imported_later() -> None:
+    assert_ported(
+        """\
+        from transformers import AutoModel
+
+        model = AutoModel.from_pretrained("x", load_in_8bit=True)
+        import torch
+
+        print(torch.__version__)
+        """,
+        """\
+        from transformers import AutoModel
+
+        model = AutoModel.from_pretrained("x", dtype="bfloat16")
+        import torch
+
+        print(torch.__version__)
+        """,
+    )
