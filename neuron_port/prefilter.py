@@ -25,6 +25,8 @@ _SUPPRESSION = b"neuron-port:"
 _IMPORT = "import "
 _AND = " & "
 _SHORTEST = 3
+# Fewer words are looked for sooner than it is told code from documentation.
+_FEW = 12
 
 _Target = bytes | re.Pattern[bytes]
 
@@ -131,8 +133,11 @@ class Prefilter:
 
     def _wants_package(self, data: bytes, code: InCode, package: bytes) -> bool:
         gate = self._packages[package]
-        is_used = gate.open or any(code.has(target) for target in gate.found(data))
-        return is_used and code.has(_import_of(package))
+        if len(gate.inner) < _FEW or gate.open:
+            is_used = gate.open or any(code.has(target) for target in gate.found(data))
+            return is_used and code.has(_import_of(package))
+        # Examples in documentation import it as well: to see that is cheaper than many words.
+        return code.has(_import_of(package)) and any(code.has(target) for target in gate.found(data))
 
 
 def _union(words: Iterable[bytes]) -> bytes:
