@@ -38,6 +38,7 @@ def test_every_kind_of_program_is_there() -> None:
         "fsdp2-training",
         "gpt-ddp-amp",
         "gpu-benchmark",
+        "hf-accelerate",
         "hf-diffusers",
         "hf-dpo",
         "hf-generation",

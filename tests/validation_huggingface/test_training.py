@@ -116,6 +116,18 @@ def test_direct_preferences_on_a_gpu(models: Path, tmp_path: Path, expected) -> 
     assert run.seen("old-platform") == run.seen("refused") == []
 
 
+def test_accelerate_on_a_gpu(models: Path, tmp_path: Path, expected) -> None:
+    with open(models / "data" / "mail.csv", encoding="utf-8") as file:
+        rows = [(row["text"], int(row["label"])) for row in csv.DictReader(file)]
+    arguments = f"--model {models}/encoder --train_file {models}/data/mail.csv --max_length 16 --lr 1e-3"
+    arguments += f" --batch_size {len(rows)} --epochs {STEPS}"
+    run = run_program(finished_port("hf-accelerate"), arguments, tmp_path / "run")
+    losses = expected(references.train_classifier, str(models / "encoder"), rows, STEPS, 1e-3, 0)
+    assert logged(run) == pytest.approx(list(map(float, losses)), abs=2e-4)
+    half = run_program(finished_port("hf-accelerate"), f"{arguments} --fp16", tmp_path / "half")
+    assert logged(half) == pytest.approx(list(map(float, losses)), abs=0.1)
+
+
 def test_gpu_fine_tuning(models: Path, tmp_path: Path, expected) -> None:
     rows = rows_of(models / "data" / "texts.jsonl")
     prompt = "the river runs"
