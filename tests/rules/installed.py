@@ -29,6 +29,10 @@ LIBRARIES = (
 _DOCUMENTED = re.compile(r"^[ \t]*-?[ \t]*\**`{0,2}(\w+)`{0,2}[ \t]*(?:\(|:[ \t]*`?\w)", re.MULTILINE)
 # A function that hands its **kwargs on: the rest of its name -> what gets them. Read in the library's code.
 _FORWARDED = {
+    "peft.AutoPeft*.from_pretrained": ("transformers.PreTrainedModel.from_pretrained",),
+    "sentence_transformers.CrossEncoder.predict": (
+        "sentence_transformers.base.modules.transformer.Transformer.preprocess",
+    ),
     "transformers.AutoModel*.from_config": ("transformers.PreTrainedModel._from_config",),
     "transformers.AutoModel*.from_pretrained": ("transformers.PreTrainedModel.from_pretrained",),
     "transformers.PreTrainedModel.from_pretrained": ("transformers.modeling_utils.PreTrainedModel.__init__",),
