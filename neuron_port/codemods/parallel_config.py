@@ -4,6 +4,7 @@ config = TrainingNeuronConfig(tensor_parallel_size=8)               (goes with t
 model = NeuronModelForCausalLM.from_pretrained(name, config)
 NeuronAccelerator(mp_plugin=ModelParallelismPlugin(...))            (goes with the argument)
 build(TrainingNeuronConfig(tensor_parallel_size=8))                 reported
+NeuronAccelerator(trn_config=TrainingNeuronConfig(tensor_parallel_size=8))      reported where no load in the file gets the size
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from neuron_port.codemods.argument_table import Called, value_of
 from neuron_port.codemods.base import Report, Site
-from neuron_port.codemods.training_sizes import STAGES, has_stages
+from neuron_port.codemods.training_sizes import KEYWORD, STAGES, has_stages, is_one, is_written
 from neuron_port.edits.operations import RemoveStatement
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.module import statement
+from neuron_port.semantics.spreads import spreads_of
 from neuron_port.semantics.training_settings import is_named
 
 _TAKERS = ("trn_config", "mp_plugin")
@@ -29,6 +32,9 @@ def inspect(site: Site) -> Iterator[Report]:
     call = site.call
     if call is not None and has_stages(site.module, call):
         yield site.report(STAGES, severity=Severity.ERROR, applicability=Applicability.MANUAL)
+        return
+    if call is not None and not _is_carried_over(site, call):
+        yield site.report()
         return
     if call is not None and _is_taken(site, call):
         yield site.report(f"{site.row.message}; {_GOES}", severity=Severity.INFO)
@@ -47,6 +53,13 @@ def inspect(site: Site) -> Iterator[Report]:
             )
             return
     yield site.report()
+
+
+def _is_carried_over(site: Site, call: ast.Call) -> bool:
+    """Whether a load of a model gets the sizes that are said here, as far as there are any."""
+    target = Called(call, spreads=spreads_of(site.module, call))
+    sizes = [value_of(each) for each in target.arguments(KEYWORD, 0)]
+    return all(is_one(each) or is_written(site, each) for each in sizes)
 
 
 def _is_taken(site: Site, node: ast.expr) -> bool:

@@ -19,6 +19,7 @@ from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.training_sizes import (
     CONFIGS,
     KEYWORD,
+    LAZY,
     NO_PLAN,
     PIPELINE,
     STAGES,
@@ -27,6 +28,7 @@ from neuron_port.codemods.training_sizes import (
     distributed_config,
     escaped,
     is_one,
+    is_written,
     size_at,
     without_plan,
     writable,
@@ -68,11 +70,13 @@ def _tensor(site: Site, target: Called, argument: Argument) -> Report:
     operations = [drop(target, argument)] if target.editable(site.module, argument) else []
     if is_one(value):
         return site.report(_ONE.format(name=KEYWORD), node=node_of(argument), operations=operations)
-    size = writable(site.module, value, target.call)
-    inside = _in_configuration(site, target, size)
-    message = f"{_SIZE}; {_BY_HAND.format(size=ast.unparse(value))}"
-    if inside or any(True for _ in plain_loads(site)) or _for_training(site):
-        message = f"{_SIZE}; there it becomes DistributedConfig(tp_size={ast.unparse(value)}, ...), and torchrun starts the processes"
+    inside = _in_configuration(site, target, writable(site.module, value, target.call))
+    text = ast.unparse(value)
+    if not inside and not is_written(site, value):
+        # Taken out here and written nowhere, it would turn tensor parallelism into data parallelism without a word.
+        message = f"{_SIZE}; {_BY_HAND.format(size=text)}"
+        return site.report(message, node=node_of(argument), applicability=Applicability.MANUAL)
+    message = f"{_SIZE}; there it becomes DistributedConfig(tp_size={text}, ...), and torchrun starts the processes"
     return site.report(message, node=node_of(argument), operations=[*operations, *inside] if operations else [])
 
 
@@ -111,7 +115,7 @@ def _in_configuration(site: Site, target: Called, size: Size) -> list[Operation]
 def _for_training(site: Site) -> bool:
     """Whether the file loads a model through other rules, which write the size there."""
     names = ("NeuronModelForCausalLM", "NeuronModel", "LlamaForCausalLM", "GraniteForCausalLM", "Qwen3ForCausalLM")
-    names = (*names, "lazy_load_for_parallelism", "TrainingNeuronConfig")
+    names = (*names, LAZY, "TrainingNeuronConfig")
     return any(is_named(binding.qualname, names) for binding in site.module.found.imports)
 
 

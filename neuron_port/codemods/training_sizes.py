@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from neuron_port.codemods.argument_table import Called, value_of
 from neuron_port.codemods.base import Site, Spelling
 from neuron_port.semantics.module import Module
+from neuron_port.semantics.pretrained_names import is_model
 from neuron_port.semantics.scopes import BindingKind
 from neuron_port.semantics.spreads import spreads_of
 from neuron_port.semantics.training_settings import (
@@ -49,6 +50,7 @@ STAGES = (
 )
 KEYWORD = "tensor_parallel_size"
 PIPELINE = "pipeline_parallel_size"
+LAZY = "lazy_load_for_parallelism"
 CONFIGS = ("TrainingNeuronConfig", "ModelParallelismPlugin")
 _FIELDS = (KEYWORD, "pipeline_parallel_size", "trn_config", "mp_plugin")
 
@@ -154,6 +156,36 @@ def without_plan(site: Site, call: ast.Call) -> bool:
     given = Called(call).argument("pretrained_model_name_or_path", 0)
     name = _literal(site.module, value_of(given)) if given is not None else None
     return bool(pattern.search(owner) or (name and pattern.search(name.rpartition("/")[2])))
+
+
+def is_written(site: Site, value: ast.expr) -> bool:
+    """Whether a load of a model in the file has the size that ``value`` says, or gets it with the fix.
+
+    A size that is taken out and written nowhere would turn tensor parallelism into data parallelism without a word.
+    """
+    loads = [*site.module.calls_of("from_pretrained"), *calls_of(site.module, (LAZY,))]
+    return any(_gets(site, load, value) for load in loads)
+
+
+def _gets(site: Site, load: ast.Call, value: ast.expr) -> bool:
+    module = site.module
+    qualname = module.qualname(load.func) or ""
+    owner = qualname.rpartition(".")[0]
+    target = Called(load, spreads=spreads_of(module, load))
+    if target.argument("distributed_config") is not None:
+        return True
+    if not site.qualname.startswith("optimum."):
+        return False  # the class has been renamed already, by a fix that could not write the size
+    if is_named(qualname, (LAZY,)):
+        own = target.argument(KEYWORD, 0)
+        return own is not None and writable(module, value_of(own), load).parallel
+    if owner.startswith("optimum."):
+        settings = target.argument("trn_config", 1)
+        return settings is not None and size_at(site, load, value_of(settings)).parallel
+    if not (owner.startswith("transformers.") and is_model(owner)) or target.hidden:
+        return False
+    size = writable(module, value, load)
+    return size.value is not None and not (size.literal is not None and without_plan(site, load))
 
 
 def _literal(module: Module, value: ast.expr) -> str | None:

@@ -23,10 +23,50 @@ def last(source: str) -> str:
 # -- training arguments ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", ["1", "None", "8", "n"])
+@pytest.mark.parametrize("size", ["1", "None"])
 def test_size_is_no_argument(size: str) -> None:
     source = f'{ARGUMENTS}NeuronTrainingArguments("out", max_steps=3, tensor_parallel_size={size}, **x)\n'
     assert last(source) == 'TrainingArguments("out", max_steps=3, **x)'
+
+
+@pytest.mark.parametrize("size", ["8", "n"])
+def test_size_that_no_load_gets_stays_reported(size: str) -> None:
+    source = f'{ARGUMENTS}NeuronTrainingArguments("out", max_steps=3, tensor_parallel_size={size}, **x)\n'
+    after = ported(source)
+    assert after == ported(after)
+    assert after.endswith(f'TrainingArguments("out", max_steps=3, tensor_parallel_size={size}, **x)\n')
+    for text in (source, after):
+        (finding,) = [each for each in check(text) if each.code == "NP335"]
+        assert f"pass distributed_config=DistributedConfig(tp_size={size}," in finding.message
+
+
+@pytest.mark.parametrize("load", ['AutoModel.from_pretrained("x")', "AutoModel.from_pretrained(name, **more)"])
+def test_size_of_another_function_is_not_lost(load: str) -> None:
+    source = (
+        "from optimum.neuron import NeuronTrainingArguments\nfrom transformers import AutoModel\n\n\n"
+        f"def model(name, **more):\n    return {load}\n\n\n"
+        'def main(tp):\n    return NeuronTrainingArguments("out", tensor_parallel_size=tp)\n'
+    )
+    assert "tensor_parallel_size=tp" in ported(source)
+    assert "NP335" in [finding.code for finding in check(ported(source))]
+
+
+def test_type_of_model_without_a_plan_stays_reported() -> None:
+    source = (
+        f"{ARGUMENTS}from transformers import BertModel\n\n"
+        'args = NeuronTrainingArguments("out", tensor_parallel_size=2)\nmodel = BertModel.from_pretrained("bert-base-uncased")\n'
+    )
+    assert "NP335" in [finding.code for finding in check(ported(source))]
+
+
+@pytest.mark.parametrize("sizes", ["tensor_parallel_size=8", "pipeline_parallel_size=4"])
+def test_configuration_of_an_accelerator_alone_stays_reported(sizes: str) -> None:
+    source = (
+        "from optimum.neuron import NeuronAccelerator\n"
+        "from optimum.neuron.models.training.config import TrainingNeuronConfig\n\n"
+        f"config = TrainingNeuronConfig({sizes})\naccelerator = NeuronAccelerator(trn_config=config)\n"
+    )
+    assert f"config = TrainingNeuronConfig({sizes})" in ported(source)
 
 
 def test_stages_are_for_a_person_and_stay_reported() -> None:
@@ -168,7 +208,7 @@ def test_constructor_of_an_optimizer_is_the_class() -> None:
 def test_plugin_goes_with_the_argument() -> None:
     assert_ported(
         "from optimum.neuron import ModelParallelismPlugin, NeuronAccelerator\n\n"
-        "plugin = ModelParallelismPlugin(tensor_parallel_size=2)\naccelerator = NeuronAccelerator(mp_plugin=plugin)\n",
+        "plugin = ModelParallelismPlugin(tensor_parallel_size=1)\naccelerator = NeuronAccelerator(mp_plugin=plugin)\n",
         "from accelerate import Accelerator\n\naccelerator = Accelerator()\n",
     )
 
