@@ -15,7 +15,7 @@ from neuron_port.codemods.argument_table import spell_closest
 from neuron_port.codemods.base import Site
 from neuron_port.codemods.exported import Export, Unsure, escaped, literal, word
 from neuron_port.edits.operations import InsertArgument, InsertStatement, Operation, RequireImport
-from neuron_port.semantics.module import statement
+from neuron_port.semantics.module import outside_loops
 
 _LCM = ("lcm", "latent-consistency")
 
@@ -72,7 +72,7 @@ class Parts:
             if group is None:
                 raise Unsure("the name torch means something else here")
             backend = "" if site.context.portable else '"neuron"'
-            operations += [InsertStatement(statement(export.call), f"{group.text}({backend})"), *group.operations]
+            operations += [InsertStatement(outside_loops(export.call), f"{group.text}({backend})"), *group.operations]
         return operations
 
     def _of_submodels(self) -> ast.expr | None:

@@ -30,7 +30,7 @@ from neuron_port.codemods.name_table import inspect as by_name
 from neuron_port.codemods.pretrained_argument import loaded
 from neuron_port.edits.operations import DropArgument, InsertArgument, InsertStatement, Operation
 from neuron_port.findings import Applicability, Severity
-from neuron_port.semantics.module import enclosing_function, statement
+from neuron_port.semantics.module import enclosing_function, outside_loops
 
 _OLD = ("tp_plan", "tp_size")
 # Makes the process group by itself.
@@ -146,7 +146,7 @@ def _grouped(site: Site, target: Called) -> Iterator[Report]:
     in_program = enclosing_function(target.call) is None or processes.is_program
     if init is not None and in_program and not site.context.portable:
         operations = [
-            InsertStatement(statement(target.call), f'{init.text}("neuron")'),
+            InsertStatement(outside_loops(target.call), f'{init.text}("neuron")'),
             *init.operations,
         ]
     yield site.report(

@@ -35,7 +35,7 @@ from neuron_port.edits.operations import (
     SetKeyword,
 )
 from neuron_port.findings import Applicability
-from neuron_port.semantics.module import statement
+from neuron_port.semantics.module import outside_loops, statement
 from neuron_port.semantics.scopes import BindingKind
 from neuron_port.semantics.spreads import Spread
 
@@ -279,7 +279,13 @@ class Options:
             raise Unportable("the name torch means something else here")
         types = ", ".join(
             f'"{word}": {torch.text}.{name}'
-            for word, name in (("fp32", "float32"), ("bf16", "bfloat16"), ("fp16", "float16"))
+            for word, name in (
+                ("fp32", "float32"),
+                ("f32", "float32"),
+                ("bf16", "bfloat16"),
+                ("fp16", "float16"),
+                ("f16", "float16"),
+            )
         )
         self.done.operations += [
             InsertArgument(self.load.call, f"{{{{{types}}}}}[{{word}}]", "dtype", holes={"word": self.choice}),
@@ -312,7 +318,7 @@ class Options:
         before: list[Operation] = [*config.operations]
         if not self.site.context.processes.has_group and not self._inits_earlier():
             backend = "" if self.site.context.portable else '"neuron"'
-            before += [InsertStatement(statement(self.load.call), f"{init.text}({backend})"), *init.operations]
+            before += [InsertStatement(outside_loops(self.load.call), f"{init.text}({backend})"), *init.operations]
         before.append(
             InsertArgument(
                 self.load.call,

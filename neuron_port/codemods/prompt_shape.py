@@ -3,6 +3,7 @@
 inputs = tokenizer(prompts, padding=True, return_tensors="pt")  ->  inputs = tokenizer(prompts, padding=True, return_tensors="pt", pad_to_multiple_of=128)
 model.generate(**inputs)                                            model.generate(**inputs)
 inputs = tokenizer(prompt, return_tensors="pt")                     reported
+model.generate(**inputs, max_length=200)                            reported: the padding would count as well
 """
 
 from __future__ import annotations
@@ -48,10 +49,12 @@ def inspect(site: Site) -> Iterator[Report]:
         elif isinstance(padding, ast.Constant) and padding.value in (True, "longest"):
             sure = use.model.decodes is Decodes.ENCODER_DECODER or side_is_left(site, use, call)
             message = site.rule.options["padded"]
+            if not sure:
+                message = f"{message}; {site.rule.options['side']}"
+            elif _counts_padding(use):
+                message = f"{message}; {site.rule.options['counted']}"
             yield site.report(
-                message if sure else f"{message}; {site.rule.options['side']}",
-                node=call,
-                operations=[_insertion(call, use)] if sure else [],
+                message, node=call, operations=[_insertion(call, use)] if sure and not _counts_padding(use) else []
             )
 
 
@@ -62,6 +65,12 @@ def _pipeline(site: Site) -> Iterator[Report]:
             continue
         if use.hidden is None and not use.has("tokenizer_encode_kwargs", "generate_kwargs"):
             yield site.report(site.rule.options["pipeline"], node=size.parent, applicability=Applicability.MANUAL)
+
+
+def _counts_padding(use: Decoding) -> bool:
+    """Whether the length of the answer is told with that of a decoder's prompt, whose padding counts too."""
+    alone = use.has("max_length") and not use.has("max_new_tokens")
+    return alone and use.model is not None and use.model.decodes is not Decodes.ENCODER_DECODER
 
 
 def _insertion(call: ast.Call, use: Decoding) -> InsertArgument:

@@ -646,6 +646,16 @@ def statement(node: ast.AST) -> ast.stmt:
     return node
 
 
+def outside_loops(node: ast.AST) -> ast.stmt:
+    """The statement around ``node`` that no loop of its function repeats."""
+    found = place = statement(node)
+    while not isinstance(place, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(place, (ast.For, ast.AsyncFor, ast.While)):
+            found = place
+        place = place.parent
+    return found
+
+
 def chain_top(node: ast.expr) -> ast.expr:
     """The outermost attribute access of the dotted chain that begins at ``node``."""
     parent = getattr(node, "parent", None)

@@ -41,7 +41,11 @@ def test_load(before: str, after: str) -> None:
         ('auto_cast_type="bf16"', "torch.bfloat16"),
         ('auto_cast_type="fp32"', "torch.float32"),
         ('torch_dtype="float16"', "torch.bfloat16"),
-        ("auto_cast_type=many", '{"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[many]'),
+        (
+            "auto_cast_type=many",
+            '{"fp32": torch.float32, "f32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, '
+            '"f16": torch.float16}[many]',
+        ),
     ],
 )
 def test_data_type_of_a_decoder(option: str, dtype: str) -> None:
@@ -109,6 +113,19 @@ def load(name):
         "def load", 'import torch.distributed as dist\n\ndist.init_process_group("xla")\n\n\ndef load'
     )
     assert ported(grouped, level="unsafe").count("init_process_group") == 1
+
+
+def test_process_group_is_made_outside_of_loops() -> None:
+    before = f"""{CAUSAL}
+
+def load(names):
+    for name in names:
+        while True:
+            model = NeuronModelForCausalLM.from_pretrained(name, export=True, num_cores=2)
+"""
+    lines = ported(before, level="unsafe").splitlines()
+    made = lines.index('    torch.distributed.init_process_group("neuron")')
+    assert lines[made + 1] == "    for name in names:"
 
 
 @pytest.mark.parametrize("order", ["name, config, neuron_config", "name, neuron_config, config"])

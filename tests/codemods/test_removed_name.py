@@ -59,6 +59,10 @@ def test_telemetry_goes() -> None:
             "from huggingface_hub import HfFolder\n\nt = HfFolder.get_token()\n",
             "import huggingface_hub\n\nt = huggingface_hub.get_token()\n",
         ),
+        (
+            "from huggingface_hub.hf_api import HfFolder\n\nt = HfFolder.get_token()\n",
+            "import huggingface_hub\n\nt = huggingface_hub.get_token()\n",
+        ),
     ],
 )
 def test_successors(before: str, after: str) -> None:
