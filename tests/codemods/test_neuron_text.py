@@ -55,7 +55,7 @@ def test_cache(load: str, generate: str, written: str) -> None:
             ", max_new_tokens=32",
             ', padding="max_length", max_length=64, truncation=True',
         ),
-        (", sequence_length=512", ", padding=True", ", max_length=128", ", padding=True, pad_to_multiple_of=128"),
+        (", sequence_length=512", ", padding=True", ", max_length=128", ", padding=True"),
         (
             ", sequence_length=512",
             ", padding=True",
