@@ -298,3 +298,16 @@ def test_an_annotation_in_quotes_follows_an_import_that_moves() -> None:
             enter(None)
     """)
     assert "from torch.amp import autocast" in after
+
+
+def test_assignment_stays_while_an_excused_place_reads_it() -> None:
+    source = (
+        "from transformers import AutoModelForCausalLM, BitsAndBytesConfig\n"
+        "\n"
+        "config = BitsAndBytesConfig(load_in_4bit=True)\n"
+        'model = AutoModelForCausalLM.from_pretrained("x", quantization_config=config)  # neuron-port: ignore\n'
+    )
+    assert ported(source, "unsafe") == source
+    (finding,) = [finding for finding in check(source) if finding.code == "NP407"]
+    assert finding.location.row == 3
+    assert finding.message.endswith("; its value is still read on line 4")

@@ -52,6 +52,8 @@ def link(context: Context, reports: list[Report]) -> None:
     old_imports.finish(reports)
     # An import that could not move took fixes back: what was linked to them follows.
     _settle(reports)
+    while _keep_what_is_read(context, reports):
+        _settle(reports)
 
 
 # -- guards -------------------------------------------------------------------------------------------------------------
@@ -184,6 +186,43 @@ def _settle(reports: list[Report]) -> None:
             level = min(level, Applicability.UNSAFE)
         for report in fixable:
             report.applicability = level
+
+
+def _keep_what_is_read(context: Context, reports: list[Report]) -> bool:
+    """Whether a fix was lowered or taken back because it removes an assignment that is still read after it.
+
+    A read may stay where its own place is excused by a comment, or is for a person.
+    """
+    changed = False
+    gone = _gone(reports)
+    for report in reports:
+        for operation in report.operations:
+            statement = operation.node if isinstance(operation, RemoveStatement) else None
+            if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+                continue
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            reads = [read for target in targets for read in _only_reads(context, target)]
+            if any(statement in ancestors(read) for read in reads):
+                continue  # `net = patched(net)`: the name has its value from elsewhere
+            level = min((gone.get(id(read), Applicability.MANUAL) for read in reads), default=report.applicability)
+            if level >= report.applicability:
+                continue
+            changed = True
+            if level is Applicability.MANUAL:
+                left = next(read for read in reads if id(read) not in gone)
+                report.leave(f"its value is still read on line {left.lineno}")
+            else:
+                report.applicability = level
+            break
+    return changed
+
+
+def _only_reads(context: Context, target: ast.expr) -> list[ast.Name]:
+    """The reads of a variable that this assignment alone gives a value."""
+    if not isinstance(target, ast.Name):
+        return []
+    bindings = context.module.bindings(target)
+    return context.module.references(bindings[0]) if len(bindings) == 1 else []
 
 
 # -- imports ------------------------------------------------------------------------------------------------------------
