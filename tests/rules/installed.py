@@ -47,10 +47,6 @@ _FORWARDED = {
     "sentence_transformers.SentenceTransformer.encode": (
         "sentence_transformers.base.modules.transformer.Transformer.preprocess",
     ),
-    "sentence_transformers.CrossEncoder.predict": (
-        "sentence_transformers.base.modules.transformer.Transformer.preprocess",
-    ),
-    "peft.AutoPeftModel*.from_pretrained": ("transformers.PreTrainedModel.from_pretrained",),
     "torch.nn.Module.compile": ("torch.compile",),
 }
 # A name that stands for any class of a package -> one of them.
@@ -82,7 +78,6 @@ _METHOD_OWNERS = (
     "accelerate.PartialState",
     "peft.PeftModel",
     "sentence_transformers.SentenceTransformer",
-    "sentence_transformers.CrossEncoder",
     "sentence_transformers.CrossEncoder",
     "datasets.Dataset",
     "torch.nn.Module",
