@@ -51,18 +51,13 @@ class Parts:
             operations += self._controlnets(controlnets, dtype)
         return operations
 
-    def sharded(self, transformer: str, count: str, dtype: str | None) -> list[Operation]:
+    def sharded(self, transformer: str, source: str, count: str, dtype: str | None) -> list[Operation]:
         """Split the transformer over the processes; the process group has to be there first."""
         site, export = self._site, self._export
-        source = export.source
-        if source is None:
-            raise Unsure("what it loads is not in sight")
         config = self._class("TensorParallelConfig")
         name = self._class(transformer)
         given = [f"dtype={dtype}"] if dtype else []
-        text = ", ".join(
-            [export.text(source), 'subfolder="transformer"', *given, f"parallel_config={config}(tp_degree={count})"]
-        )
+        text = ", ".join([source, 'subfolder="transformer"', *given, f"parallel_config={config}(tp_degree={count})"])
         operations: list[Operation] = [
             InsertArgument(export.call, escaped(f"{name}.from_pretrained({text})"), "transformer"),
             *self.required,

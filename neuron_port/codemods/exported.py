@@ -215,6 +215,11 @@ def makers(context: Context, node: ast.expr) -> list[ast.Call]:
         bindings = context.module.bindings(node)
         made = [binding.value for binding in bindings if binding.value is not None]
         calls = [context.pretrained.origin(value).call for value in made] if len(bindings) > 1 else []
+        last = nearest(bindings, node)
+        if last is not None and last.value is not None:
+            # The last assignment has surely run.
+            call = context.pretrained.origin(last.value).call
+            return [call] if call is not None else []
         if _in_branches([binding.node for binding in bindings]):
             return [*dict.fromkeys(call for call in (found.call, *calls) if call is not None)]
     elif isinstance(node, ast.Attribute):

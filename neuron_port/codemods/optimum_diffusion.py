@@ -147,7 +147,7 @@ class _Port:
         parts = Parts(self.site, export)
         adapters = Adapters(self.site, export)
         operations += parts.arguments(self.dtype)
-        operations += self._parallel(export, parts)
+        operations += self._parallel(export, origin, parts)
         operations += export.operations({"torch_dtype": "dtype", **self._options("rename")})
         operations += self._placed(adapters, parts)
         for place in calls if moved else ():
@@ -217,6 +217,8 @@ class _Port:
     def _fits(self, moved: dict[str, ast.expr], calls: list[ast.Call], attributes: list, exported: bool) -> None:
         """Whether all that moves can be written where the pipeline is called."""
         if moved and not calls:
+            if exported and _is_finishing(attributes) and any(self._loaded(_call_of(each)) for each in attributes):
+                return  # what loads it again calls it with the sizes
             if exported and _is_finishing(attributes):
                 raise Unsure("it only compiles and saves, which TorchNeuron has no use for: drop the script")
             raise Unsure(
@@ -286,6 +288,8 @@ class _Port:
             if export.look(given) is not None:
                 self.dtype = export.text(export.look(given))
                 return []
+            if origin.look(given) is not None:
+                return self._kept(origin, origin.look(given))
         if mode in (None, "none") or name in _EXACT:
             return []
         if name not in _DTYPES:
@@ -296,7 +300,19 @@ class _Port:
         self.dtype = spelled.text
         return [InsertArgument(self.call, spelled.text, "dtype"), *spelled.operations]
 
-    def _parallel(self, export: Export, parts: Parts) -> list[Operation]:
+    def _kept(self, origin: Export, value: ast.expr) -> list[Operation]:
+        """The type that the pipeline was exported in, where it is loaded again."""
+        name = self.module.qualname(value) or ""
+        spelled = self.site.spell(name, self.call) if name.startswith("torch.") else None
+        if spelled is None and not visible(self.module, value, self.call):
+            raise Unsure(f"the dtype that it was exported in, {ast.unparse(value)}, is not in sight here: pass it")
+        self.dtype = spelled.text if spelled is not None else origin.text(value)
+        return [
+            InsertArgument(self.call, escaped(self.dtype), "dtype"),
+            *(spelled.operations if spelled is not None else ()),
+        ]
+
+    def _parallel(self, export: Export, origin: Export, parts: Parts) -> list[Operation]:
         mode = export.take("data_parallel_mode")
         devices = export.take("device_ids")
         operations: list[Operation] = []
@@ -308,19 +324,21 @@ class _Port:
             )
             text = "TODO(neuron-port): NP361 this used several cores: start a process for each, and split the prompts by rank"
             operations.append(InsertComment(statement(self.call), text))
-        size = export.take("tensor_parallel_size")
+        size = export.take("tensor_parallel_size") or origin.look("tensor_parallel_size")
         if size is None or number(self.module, size) == 1:
             return operations
         transformer = self.site.row.options.get("transformer")
         if transformer is None:
             raise Unsure("its model has no plan for tensor parallelism in diffusers: only Flux and QwenImage have one")
+        if origin.source is None or not visible(self.module, size, self.call):
+            raise Unsure(f"it was exported for {ast.unparse(size)} cores, which is not in sight here")
         count = export.text(size)
         self._note(
-            size,
+            size if origin is export else self.call,
             f"tensor_parallel_size={count} used the cores of one process; on TorchNeuron each process has one: start the "
             f"program with torchrun --nproc_per_node={count}, and print and save on rank 0 only",
         )
-        return [*operations, *parts.sharded(transformer, count, self.dtype)]
+        return [*operations, *parts.sharded(transformer, origin.text(origin.source), count, self.dtype)]
 
     def _placed(self, adapters: Adapters, parts: Parts) -> list[Operation]:
         """``.to("neuron")``, and what is compiled, behind the statement that keeps the pipeline."""
@@ -352,7 +370,7 @@ class _Port:
 
     def _artefacts(self, attributes: list[ast.Attribute]) -> None:
         for node in attributes:
-            call = node.parent if isinstance(node.parent, ast.Call) and node.parent.func is node else None
+            call = _call_of(node)
             if node.attr == "push_to_hub" or (node.attr == "save_pretrained" and not self._loaded(call)):
                 whole = call.parent if call is not None and isinstance(call.parent, ast.Expr) else None
                 if whole is not None:
@@ -435,6 +453,11 @@ _FINISHING = frozenset({"save_pretrained", "push_to_hub"})
 def _is_finishing(attributes: list[ast.Attribute]) -> bool:
     """Whether a pipeline is only saved."""
     return bool(attributes) and all(node.attr in _FINISHING for node in attributes)
+
+
+def _call_of(node: ast.Attribute) -> ast.Call | None:
+    """The call of a method."""
+    return node.parent if isinstance(node.parent, ast.Call) and node.parent.func is node else None
 
 
 def _target(call: ast.Call) -> ast.expr | None:

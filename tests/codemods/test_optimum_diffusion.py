@@ -1,6 +1,6 @@
 """Diffusion pipelines of optimum-neuron: what moves to the calls, what is loaded beside them, what is for a person."""
 
-from tests.porting import assert_ported, check, codes
+from tests.porting import assert_ported, check, codes, ported
 
 IMPORT = "from optimum.neuron import NeuronStableDiffusionPipeline\n"
 
@@ -133,6 +133,52 @@ def test_a_saved_pipeline_is_loaded_from_the_checkpoint() -> None:
         again("a cat", height=512, width=512)
         """,
     )
+
+
+def test_what_is_loaded_again_has_the_type_and_the_processes_of_the_export() -> None:
+    assert_ported(
+        """\
+        import torch
+        from optimum.neuron import NeuronFluxPipeline
+        pipe = NeuronFluxPipeline.from_pretrained(
+            "a/b", export=True, torch_dtype=torch.bfloat16, tensor_parallel_size=4, auto_cast="none"
+        )
+        pipe.save_pretrained("out")
+        again = NeuronFluxPipeline.from_pretrained("out")
+        again("a cat")
+        """,
+        """\
+        import torch
+        from diffusers import FluxPipeline, FluxTransformer2DModel, TensorParallelConfig
+        torch.distributed.init_process_group("neuron")
+        again = FluxPipeline.from_pretrained("a/b", dtype=torch.bfloat16, transformer=FluxTransformer2DModel.from_pretrained("a/b", subfolder="transformer", dtype=torch.bfloat16, parallel_config=TensorParallelConfig(tp_degree=4))).to("neuron")
+        again.transformer.compile_repeated_blocks(backend="neuron", dynamic=False)
+        again("a cat")
+        """,
+    )
+
+
+def test_parts_that_are_saved_with_the_pipeline_are_written_for_what_loads_it() -> None:
+    source = IMPORT + (
+        'pipe = NeuronStableDiffusionPipeline.from_pretrained("a/b", export=True, unet_id="c/d", height=512, width=512)\n'
+        'pipe.save_pretrained("out")\n'
+        'again = NeuronStableDiffusionPipeline.from_pretrained("out")\nagain("a cat")\n'
+    )
+    after = ported(source)
+    assert 'pipe.save_pretrained("out")' in after
+    assert 'from_pretrained("a/b", dtype=torch.bfloat16, unet=' in after
+    assert after.endswith('again("a cat", height=512, width=512)\n')
+
+
+def test_calls_behind_another_pipeline_are_not_of_the_first_one() -> None:
+    source = IMPORT + (
+        "if __name__ == '__main__':\n"
+        '    pipe = NeuronStableDiffusionPipeline.from_pretrained("a/b", export=True, height=512)\n    pipe("a cat")\n\n'
+        'pipe = NeuronStableDiffusionPipeline.from_pretrained("a/b-neuronx")\npipe("a dog")\n'
+    )
+    after = ported(source)
+    assert 'pipe("a cat", height=512)' in after
+    assert 'pipe("a dog")' in after
 
 
 def test_the_picture_has_the_size_where_the_call_has_none() -> None:
