@@ -172,16 +172,17 @@ def _gets(site: Site, load: ast.Call, value: ast.expr) -> bool:
     qualname = module.qualname(load.func) or ""
     owner = qualname.rpartition(".")[0]
     target = Called(load, spreads=spreads_of(module, load))
-    if target.argument("distributed_config") is not None:
-        return True
+    written = target.argument("distributed_config")
+    if written is not None:
+        return f"tp_size={ast.unparse(value)}," in ast.unparse(value_of(written))  # and not from the environment
     if not site.qualname.startswith("optimum."):
         return False  # the class has been renamed already, by a fix that could not write the size
     if is_named(qualname, (LAZY,)):
         own = target.argument(KEYWORD, 0)
-        return own is not None and writable(module, value_of(own), load).parallel
+        return own is not None and writable(module, value_of(own), load).value is not None
     if owner.startswith("optimum."):
         settings = target.argument("trn_config", 1)
-        return settings is not None and size_at(site, load, value_of(settings)).parallel
+        return settings is not None and size_at(site, load, value_of(settings)).value is not None
     if not (owner.startswith("transformers.") and is_model(owner)) or target.hidden:
         return False
     size = writable(module, value, load)

@@ -51,6 +51,19 @@ def test_size_of_another_function_is_not_lost(load: str) -> None:
     assert "NP335" in [finding.code for finding in check(ported(source))]
 
 
+def test_size_is_said_though_the_load_asks_the_environment() -> None:
+    source = (
+        "from optimum.neuron import NeuronTrainingArguments\n"
+        "from optimum.neuron.models.training import NeuronModelForCausalLM\n\n\n"
+        "def load(training_args):\n    return NeuronModelForCausalLM.from_pretrained(name, training_args.trn_config)\n\n\n"
+        'def main(tp):\n    args = NeuronTrainingArguments("out", tensor_parallel_size=tp)\n    return load(args)\n'
+    )
+    after = ported(source)
+    assert 'tp_size=int(os.environ.get("TP_SIZE", 1))' in after
+    assert ", tensor_parallel_size=tp" in after
+    assert "NP335" in [finding.code for finding in check(after)]
+
+
 def test_type_of_model_without_a_plan_stays_reported() -> None:
     source = (
         f"{ARGUMENTS}from transformers import BertModel\n\n"
