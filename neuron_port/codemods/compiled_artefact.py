@@ -5,6 +5,7 @@ os.path.exists("model/neuron_config.json")                         reported
 path.glob("*.neuron")                                              reported
 path / "tensor_parallel_shards"                                    reported: consolidate in the old environment first
 cache_repo = "aws-neuron/optimum-neuron-cache"                     reported
+command = f"optimum-cli export neuron --model {name} out"          reported
 """
 
 from __future__ import annotations
@@ -45,12 +46,21 @@ def inspect(site: Site) -> Iterator[Report]:
 
 def _string(site: Site) -> Iterator[Report]:
     node = site.node
-    if not isinstance(node, ast.Constant) or isinstance(node.parent, ast.Expr):
+    text = (
+        node.value if isinstance(node, ast.Constant) else node.values[0].value
+    )  # the words in front of the first value
+    if isinstance(node.parent, ast.Expr):
         return
     for entry in site.rule.options["names"]:
-        if re.fullmatch(entry["pattern"], node.value):
+        if re.fullmatch(entry["pattern"], text) and set(entry.get("listed", ())) <= _beside(node):
             yield site.report(entry["message"], applicability=Applicability.MANUAL)
             return
+
+
+def _beside(node: ast.expr) -> set[object]:
+    """The words of the command that a string begins, in a list or tuple of them."""
+    words = node.parent.elts if isinstance(node.parent, (ast.List, ast.Tuple)) else []
+    return {word.value for word in words if isinstance(word, ast.Constant)}
 
 
 def _loaded(site: Site, call: ast.Call) -> Iterator[Report]:

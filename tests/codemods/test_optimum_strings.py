@@ -40,6 +40,15 @@ def test_artefacts() -> None:
     assert found('"the adapter_shards folder"') == []
 
 
+def test_commands() -> None:
+    assert found('"optimum-cli export neuron --model bert out/"') == ["NP386"]
+    assert found('f"optimum-cli neuron cache set {repository}"') == ["NP386"]
+    assert found('["optimum-cli", "export", "neuron", "--model", name]') == ["NP386"]
+    assert found('["optimum-cli", "export", "onnx", "--model", name]') == []
+    assert found('"optimum-cli export onnx --model bert out/"') == []
+    assert found('"run optimum-cli export neuron first"') == []
+
+
 def test_hosts_and_images() -> None:
     for text in ("ml.inf2.xlarge", "trn1.32xlarge", "inf1.6xlarge", "trn1n.32xlarge", "huggingface-neuronx"):
         assert found(f'"{text}"') == ["NP387"], text
