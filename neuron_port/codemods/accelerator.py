@@ -22,8 +22,8 @@ from neuron_port.findings import Applicability, Severity
 def inspect(site: Site) -> Iterator[Report]:
     """Report an argument of a class of Accelerate."""
     if site.form != "keyword":
+        yield from _option(site)  # before the entries, which know nothing of the choices beside a default
         yield from by_arguments(site)
-        yield from _option(site)
         return
     value = site.node.value
     for item in value.elts if isinstance(value, (ast.List, ast.Tuple, ast.Set)) else ():

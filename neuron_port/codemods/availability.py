@@ -31,9 +31,13 @@ def inspect(site: Site) -> Iterator[Report]:
     context = site.context
     renamed = site.rename(_TARGET)
     if site.form == "assign" or renamed is None:
-        yield site.report(
-            "torch.cuda.is_available is replaced or cannot be spelled here", applicability=Applicability.MANUAL
+        reason = (
+            "torch.cuda.is_available is replaced here, which code that asks torch.accelerator.is_available() does not see"
+            if site.form == "assign"
+            else "torch.cuda.is_available() is False on Neuron, so what depends on it silently takes the CPU side; "
+            "ask torch.accelerator.is_available(), which needs `import torch` under its own name here"
         )
+        yield site.report(reason, applicability=Applicability.MANUAL)
         return
     operations, use = renamed
     call = site.call

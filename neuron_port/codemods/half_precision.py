@@ -20,13 +20,15 @@ from collections.abc import Iterator
 from neuron_port.codemods.argument_table import claim, spell_closest
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.method_table import imports
+from neuron_port.codemods.pretrained_argument import names_model
 from neuron_port.edits.operations import Operation, Rename, Replace
 from neuron_port.findings import Applicability, Severity
-from neuron_port.semantics.module import ancestors
+from neuron_port.semantics.module import ancestors, is_chain
 from neuron_port.semantics.receivers import Grade
 from neuron_port.semantics.scopes import Binding, BindingKind
 
 _LOADERS = ("from_pretrained", "from_config", "from_single_file", "from_pipe", "pipeline")
+_LIBRARIES = ("diffusers.", "transformers.", "peft.", "trl.", "sentence_transformers.", "optimum.")
 _SWITCH = re.compile(r"(?i)fp16|float16|half|mixed_precision")
 _TYPE = "bfloat16 is Neuron's 16-bit type, and weights that are loaded as bfloat16 do not go with float16"
 _SWITCHED = "this is what a switch for float16 chooses; on Neuron choose bfloat16"
@@ -94,9 +96,11 @@ def _becomes_type(site: Site, value: ast.expr) -> bool:
     if isinstance(parent, ast.keyword):
         call = parent.parent
         quantizes = (parent.arg or "").startswith("bnb_")
-        return isinstance(call, ast.Call) and not quantizes and not _is_loader(call)
+        return isinstance(call, ast.Call) and not quantizes and not _is_loader(site, call)
     if isinstance(parent, ast.Call):
-        return value in parent.args and not _is_loader(parent) and site.module.qualname(parent.func) != "torch.finfo"
+        return (
+            value in parent.args and not _is_loader(site, parent) and site.module.qualname(parent.func) != "torch.finfo"
+        )
     if isinstance(parent, (ast.Assign, ast.AnnAssign)) and parent.value is value:
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         return not any(isinstance(target, ast.Name) and _feeds_loader(site, _bound(target)) for target in targets)
@@ -105,10 +109,15 @@ def _becomes_type(site: Site, value: ast.expr) -> bool:
     return isinstance(parent, ast.Return)
 
 
-def _is_loader(call: ast.Call) -> bool:
-    """A call that loads weights, which has rules of its own for its type."""
+def _is_loader(site: Site, call: ast.Call) -> bool:
+    """A call that loads weights, which has rules of its own for its type; a class of another module has none."""
     name = getattr(call.func, "attr", None) or getattr(call.func, "id", "")
-    return name in _LOADERS
+    if name not in _LOADERS:
+        return False
+    receiver = getattr(call.func, "value", None)
+    if not is_chain(receiver) or (site.module.qualname(call.func) or "").startswith(_LIBRARIES):
+        return True
+    return imports(site, "transformers") and names_model(receiver)
 
 
 def _bound(target: ast.Name) -> Binding | None:
@@ -135,7 +144,7 @@ def _feeds_loader(site: Site, binding: Binding | None) -> bool:
     for read in site.module.references(binding):
         keyword = read.parent
         if isinstance(keyword, ast.keyword) and keyword.arg in ("dtype", "torch_dtype"):
-            if isinstance(keyword.parent, ast.Call) and _is_loader(keyword.parent):
+            if isinstance(keyword.parent, ast.Call) and _is_loader(site, keyword.parent):
                 return True
     return False
 

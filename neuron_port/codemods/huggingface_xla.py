@@ -2,6 +2,7 @@
 
 if is_torch_xla_available():                 ->  if is_torch_neuron_available():                  (unsafe; reported where it guards XLA code)
 DistributedType.XLA                          ->  DistributedType.MULTI_NEURON                     (unsafe)
+if kind == DistributedType.XLA: raise ...        left alone: Neuron may well do what PyTorch/XLA did not
 Accelerator(rng_types=["xla"])               ->  Accelerator(rng_types=["neuron"])
 optim="adamw_torch_xla"                      ->  optim="adamw_torch"
 TrainingArguments(tpu_num_cores=8)           ->  TrainingArguments()
@@ -49,11 +50,23 @@ def _probe(site: Site) -> Iterator[Report]:
     place: ast.expr = site.call or site.node
     if isinstance(place.parent, ast.Compare):
         place = place.parent
+    if _only_refuses(place):
+        return  # what PyTorch/XLA cannot do says nothing about Neuron
     guarded = [*guards.region(place)[0], *guards.flag_region(place)]
     for report in by_table(site):
         if any(holds_old_code(site.module, node) for node in guarded):
             report.leave(_GUARDS)
         yield report
+
+
+def _only_refuses(place: ast.expr) -> bool:
+    """``if kind == DistributedType.XLA and steps > 1: raise ...``"""
+    if not isinstance(place, ast.Compare) or not all(isinstance(each, (ast.Eq, ast.Is)) for each in place.ops):
+        return False
+    whole = place.parent
+    while isinstance(whole, ast.BoolOp) and isinstance(whole.op, ast.And):
+        whole = whole.parent
+    return isinstance(whole, ast.If) and len(whole.body) == 1 and isinstance(whole.body[0], ast.Raise)
 
 
 def holds_old_code(module: Module, top: ast.AST) -> bool:

@@ -44,8 +44,12 @@ def loaded(site: Site) -> Iterator[tuple[Site, Called]]:
 
 def _is_of_model(site: Site) -> bool:
     if site.form == "method":
-        receiver = site.node.func.value
-        name = receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")
-        return _NO_MODEL.search(name) is None
+        return names_model(site.node.func.value)
     owner = site.qualname.rpartition(".")[0].rpartition(".")[2] or site.qualname
     return not is_processor(owner) and not owner.endswith(("Config", "Scheduler"))
+
+
+def names_model(receiver: ast.expr) -> bool:
+    """Whether an unknown receiver of from_pretrained may be a model, by its name."""
+    name = receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")
+    return _NO_MODEL.search(name) is None

@@ -1,6 +1,6 @@
 """Models that are quantized when they are loaded: no kernels for that on Neuron.
 
-from_pretrained(name, load_in_4bit=True)                      ->  from_pretrained(name, dtype=torch.bfloat16)       (unsafe)
+from_pretrained(name, load_in_4bit=True)                      ->  from_pretrained(name, dtype=torch.bfloat16, device_map="neuron")   (unsafe)
 from_pretrained(name, quantization_config=BitsAndBytesConfig(...))  ->  the same                                    (unsafe)
 config = BitsAndBytesConfig(...)                              ->  (removed with its last use)                       (unsafe)
 from_pretrained(name, quantization_config=GPTQConfig(...))        reported
@@ -67,6 +67,16 @@ def _loaded(site: Site, target: Called) -> Iterator[Report]:
     yield from _checkpoint(site, target)
 
 
+def _in_place(site: Site, target: Called) -> list[Operation]:
+    """What the quantizer saw to by itself: weights of 16 bits, and a model on the accelerator."""
+    operations = _type(site, target)
+    given = any(target.argument(name) is not None for name in ("device_map", "device", "distributed_config", "tp_plan"))
+    elsewhere = site.row.options.get("dictionaries") or (site.qualname or "").startswith("diffusers.")
+    if not target.hidden and not given and not elsewhere:
+        operations.append(InsertArgument(target.call, '"neuron"', "device_map"))
+    return operations
+
+
 def _type(site: Site, target: Called) -> list[Operation]:
     """``dtype=torch.bfloat16`` where the call says nothing about the type of the weights (its name, before torch is imported)."""
     if target.hidden or any(target.argument(name) is not None for name in ("dtype", "torch_dtype")):
@@ -81,7 +91,7 @@ def _flag(site: Site, target: Called, argument: Argument, name: str, *, with_typ
     operations: list[Operation] = []
     kept = site.context.portable and not is_off
     if target.editable(site.module, argument) and not _is_conditional(argument) and not kept:
-        operations = [drop(target, argument), *(_type(site, target) if with_type and not is_off else ())]
+        operations = [drop(target, argument), *(_in_place(site, target) if with_type and not is_off else ())]
         claim(site, value)
     return site.report(
         f"{name}= raises a TypeError in Transformers 5"
@@ -105,7 +115,7 @@ def _config(site: Site, target: Called, argument: Argument, *, with_type: bool) 
         if _is_conditional(argument) and isinstance(value, ast.Call):
             return None  # the configuration is reported where it is made
         if target.editable(site.module, argument) and not _is_conditional(argument) and not site.context.portable:
-            operations = [drop(target, argument), *(_type(site, target) if with_type else ())]
+            operations = [drop(target, argument), *(_in_place(site, target) if with_type else ())]
         if operations or isinstance(value, ast.Call):
             claim(site, value)
         return site.report(
@@ -260,11 +270,32 @@ def _checkpointed(target: Called, whole: ast.stmt, model: ast.expr) -> list[Oper
     if isinstance(wanted, ast.Constant) and not wanted.value:
         return [RemoveStatement(whole)]
     holes: dict[str, ast.expr] = {"model": model}
-    text = "{model}.gradient_checkpointing_enable()\n{model}.enable_input_require_grads()"
+    first, second = "gradient_checkpointing_enable", "enable_input_require_grads"
+    there = _called_beside(whole, model)
+    lines = [f"{{model}}.{name}()" for name in (first, second) if name not in there or (options and name == first)]
+    if not lines:
+        return [RemoveStatement(whole)]
+    text = "\n".join(lines)
     if options is not None:
         holes["options"] = value_of(options)
-        text = text.replace("enable()", "enable(gradient_checkpointing_kwargs={options})", 1)
+        text = text.replace(f"{first}()", f"{first}(gradient_checkpointing_kwargs={{options}})", 1)
     if wanted is not None and not isinstance(wanted, ast.Constant):
         holes["wanted"] = wanted
         text = "if {wanted}:\n    " + text.replace("\n", "\n    ")
     return [ReplaceStatement(whole, text, holes)]
+
+
+def _called_beside(whole: ast.stmt, model: ast.expr) -> set[str]:
+    """The methods of the model that are called next to a statement, as statements of their own."""
+    block = next(block for _, block in ast.iter_fields(whole.parent) if isinstance(block, list) and whole in block)
+    found = set()
+    for step in (-1, 1):
+        place = block.index(whole) + step
+        while 0 <= place < len(block) and isinstance(block[place], ast.Expr):
+            call = block[place].value
+            method = call.func if isinstance(call, ast.Call) else None
+            if not isinstance(method, ast.Attribute) or ast.unparse(method.value) != ast.unparse(model):
+                break
+            found.add(method.attr)
+            place += step
+    return found

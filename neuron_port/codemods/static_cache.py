@@ -92,12 +92,22 @@ def _report(site: Site, use: Decoding, message: str) -> Report:
     elif use.model is None or use.model.decodes is Decodes.DECODER:
         message = f"{message}; {site.rule.options['length']}"
     own = use.model is not None and has_own_loop(use.model.name.rpartition(".")[2])
-    operations = [] if own else _once(site, use, use.add(**arguments)) or _in_front(site, use)
+    images = _reads_images(use)
+    operations = [] if own or images else _once(site, use, use.add(**arguments)) or _in_front(site, use)
     if own:
         message = site.rule.options["own"]
+    elif images:
+        message = site.rule.options["images"]
     elif not operations:
         message = f"{message}; {site.rule.options['hidden']}"
     return site.report(message, operations=operations, evidence=use.model.text if use.model is not None else None)
+
+
+def _reads_images(use: Decoding) -> bool:
+    """Whether a model with a decoder alone is given images, as GIT is, whose image tokens come before the text in the cache."""
+    if use.model is None or use.model.decodes is not Decodes.DECODER:
+        return False
+    return use.target.argument("pixel_values") is not None or use.model.name.rpartition(".")[2].startswith("GitFor")
 
 
 def _once(site: Site, use: Decoding, operations: list[Operation] | None) -> list[Operation]:

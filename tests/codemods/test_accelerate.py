@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from tests.porting import check, codes, ported
@@ -89,3 +91,16 @@ def test_the_default_of_an_option_that_becomes_the_precision() -> None:
     assert 'default="bf16", choices=["no", "fp16", "bf16"])' in after
     assert '"--other", default="fp16")' in after
     assert 'multiple = 8 if accelerator.mixed_precision == "fp16" else None' in after
+
+
+def test_a_precision_from_a_branch() -> None:
+    source = """
+        from accelerate import Accelerator
+        if half:
+            kind = "fp16"
+        else:
+            kind = "no"
+        accelerator = Accelerator(mixed_precision=kind)
+        """
+    assert ported(source) == textwrap.dedent(source).replace("fp16", "bf16")
+    assert ported(source, "safe") == textwrap.dedent(source)

@@ -46,3 +46,9 @@ def test_a_cuda_device_is_safe() -> None:
 def test_grades(line: str, expected: list[str]) -> None:
     assert port(HEAD, line) == line
     assert found(HEAD, line, "NP411") == expected
+
+
+def test_where_and_how_a_part_is_loaded() -> None:
+    head = "from sentence_transformers.models import Transformer\nprint(Transformer)\n"
+    before = 'm = Transformer("x", model_kwargs={"torch_dtype": "float16", "device_map": "auto"})'
+    assert port(head, before) == 'm = Transformer("x", model_kwargs={"dtype": "bfloat16", "device_map": "neuron"})'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from neuron_port.findings import Applicability, Severity
-from tests.porting import assert_ported, check, fix, ported
+from tests.porting import assert_ported, check, codes, fix, ported
 
 HEAD = """import os
 os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
@@ -285,3 +285,14 @@ def test_one_fix_for_options_that_two_threads_share() -> None:
 def test_nothing_of_this_is_safe_but_names() -> None:
     source = HEAD + "model.generate(ids, use_cache=False)\nmodel.generate(ids, max_length=9)\n"
     assert fix(source, level="safe").after == source
+
+
+def test_a_decoder_that_is_given_images_keeps_its_cache() -> None:
+    source = """
+        from transformers import AutoModelForCausalLM, GitForCausalLM
+        model = AutoModelForCausalLM.from_pretrained("x")
+        model.generate(pixel_values=images, max_length=50)
+        GitForCausalLM.from_pretrained("x").generate(**inputs)
+        """
+    assert "static" not in ported(source)
+    assert [item for item in codes(source) if item[1] == "NP425"] == [(4, "NP425"), (5, "NP425")]

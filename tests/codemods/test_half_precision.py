@@ -78,3 +78,12 @@ def test_what_a_switch_chooses_is_noted(line: str, place: tuple[int, int]) -> No
 )
 def test_files_that_are_looked_at(source: str, count: int) -> None:
     assert [finding.code for finding in check(source)].count("NP481") == count
+
+
+@pytest.mark.parametrize("imports", ["", "import transformers\n"])
+def test_a_pipeline_of_another_module(imports: str) -> None:
+    source = (
+        f"{HEAD}{imports}from own import OwnPipeline\nOwnPipeline.from_pretrained('x', torch_dtype=torch.float16)\n"
+    )
+    assert ported(source).endswith("dtype=torch.bfloat16)\n")
+    assert ported(ported(source)) == ported(source)

@@ -127,3 +127,15 @@ def test_one_finding_for_each_word() -> None:
         b = TrainingArguments("x", fsdp_config={"xla": True})
     """
     assert codes(source) == [(5, "NP297"), (6, "NP297")]
+
+
+def test_what_xla_cannot_do_is_not_refused() -> None:
+    source = """
+        from accelerate import Accelerator, DistributedType
+        kind = Accelerator().distributed_type
+        if kind == DistributedType.XLA and steps > 1:
+            raise NotImplementedError
+        """
+    assert codes(source) == []
+    assert codes(source.replace("==", "!=")) == [(4, "NP297")]
+    assert codes(source.replace("raise NotImplementedError", "pad()")) == [(4, "NP297")]

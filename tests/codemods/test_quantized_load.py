@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.codemods.lines import found, port
-from tests.porting import assert_ported
+from tests.porting import assert_ported, ported
 
 HEAD = (
     "import torch\nfrom transformers import AutoModel, BitsAndBytesConfig, GPTQConfig, pipeline\n"
@@ -18,19 +18,19 @@ HEAD = (
     [
         (
             "m = AutoModel.from_pretrained(n, load_in_4bit=True)",
-            "m = AutoModel.from_pretrained(n, dtype=torch.bfloat16)",
+            'm = AutoModel.from_pretrained(n, dtype=torch.bfloat16, device_map="neuron")',
         ),
         (
             "m = AutoModel.from_pretrained(n, load_in_8bit=flag, dtype=torch.float32)",
-            "m = AutoModel.from_pretrained(n, dtype=torch.float32)",
+            'm = AutoModel.from_pretrained(n, dtype=torch.float32, device_map="neuron")',
         ),
         (
             "m = AutoModel.from_pretrained(n, quantization_config=BitsAndBytesConfig(load_in_4bit=True))",
-            "m = AutoModel.from_pretrained(n, dtype=torch.bfloat16)",
+            'm = AutoModel.from_pretrained(n, dtype=torch.bfloat16, device_map="neuron")',
         ),
         (
             'm = AutoModel.from_pretrained(n, quantization_config={"load_in_4bit": True})',
-            "m = AutoModel.from_pretrained(n, dtype=torch.bfloat16)",
+            'm = AutoModel.from_pretrained(n, dtype=torch.bfloat16, device_map="neuron")',
         ),
         ("m = prepare_model_for_kbit_training(m, use_gradient_checkpointing=False); x = 1", "x = 1"),
         ("run(prepare_model_for_kbit_training(m))", "run(m)"),
@@ -71,19 +71,23 @@ def test_portable_code_keeps_its_quantization() -> None:
 def test_qlora_becomes_lora() -> None:
     assert_ported(
         """\
+        import os
         import torch
         from peft import prepare_model_for_kbit_training
         from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
+        os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
         config = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype=torch.bfloat16)
         model = AutoModelForCausalLM.from_pretrained("x", quantization_config=config if torch else None)
         model = prepare_model_for_kbit_training(model, gradient_checkpointing_kwargs={"use_reentrant": False})
         """,
         """\
+        import os
         import torch
         from transformers import AutoModelForCausalLM
 
-        model = AutoModelForCausalLM.from_pretrained("x", dtype=torch.bfloat16)
+        os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
+        model = AutoModelForCausalLM.from_pretrained("x", dtype=torch.bfloat16, device_map="neuron")
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         model.enable_input_require_grads()
         """,
@@ -118,19 +122,50 @@ def test_a_configuration_that_is_read_elsewhere_stays() -> None:
 def test_a_torch_that_is_imported_later() -> None:
     assert_ported(
         """\
+        import os
         from transformers import AutoModel
 
+        os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
         model = AutoModel.from_pretrained("x", load_in_8bit=True)
         import torch
 
         print(torch.__version__)
         """,
         """\
+        import os
         from transformers import AutoModel
 
-        model = AutoModel.from_pretrained("x", dtype="bfloat16")
+        os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
+        model = AutoModel.from_pretrained("x", dtype="bfloat16", device_map="neuron")
         import torch
 
         print(torch.__version__)
         """,
     )
+
+
+def test_a_place_that_is_given_stays() -> None:
+    before = 'm = AutoModel.from_pretrained(n, load_in_4bit=True, device_map="cpu")'
+    assert port(HEAD, before) == 'm = AutoModel.from_pretrained(n, device_map="cpu", dtype=torch.bfloat16)'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "m.gradient_checkpointing_enable()\nm = prepare_model_for_kbit_training(m)",
+            "m.gradient_checkpointing_enable()\nm.enable_input_require_grads()",
+        ),
+        (
+            "m = prepare_model_for_kbit_training(m)\nm.enable_input_require_grads()\nm.gradient_checkpointing_enable()",
+            "m.enable_input_require_grads()\nm.gradient_checkpointing_enable()",
+        ),
+        (
+            "n.gradient_checkpointing_enable()\nm = prepare_model_for_kbit_training(m)",
+            "n.gradient_checkpointing_enable()\nm.gradient_checkpointing_enable()\nm.enable_input_require_grads()",
+        ),
+    ],
+)
+def test_gradient_checkpointing_is_turned_on_once(before: str, after: str) -> None:
+    head = "from peft import prepare_model_for_kbit_training\nprint(prepare_model_for_kbit_training)\nm = n = load()\n"
+    assert ported(f"{head}{before}\n").endswith(f"m = n = load()\n{after}\n")
