@@ -64,6 +64,9 @@ def _set(site: Site, call: ast.Call) -> list[Operation]:
         return []
     first = next((each for each in site.module.tree.body if not _is_leading(each)), None)
     environ = site.spell("os.environ", first) if first is not None else None
+    if environ is None:  # os is imported further down: in front of the load
+        first = next(each for each in site.module.tree.body if any(node is call for node in ast.walk(each)))
+        environ = site.spell("os.environ", first)
     if environ is None:
         return []
     apart = 2 if isinstance(first, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else 1

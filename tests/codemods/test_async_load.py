@@ -56,3 +56,14 @@ def test_loads_on_the_cpu_and_files_that_know() -> None:
 def test_portable_code_is_told() -> None:
     source = f"from transformers import AutoModel\n\nmodel = {LOAD}\n"
     assert_ported(source, source, target="portable")
+
+
+def test_an_os_that_is_imported_further_down() -> None:
+    before = f"""\
+        from transformers import AutoModel
+        login()
+        import os
+        print(os)
+        model = {LOAD}
+        """
+    assert_ported(before, before.replace("model =", 'os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"\n\n        model ='))

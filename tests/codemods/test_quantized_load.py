@@ -169,3 +169,11 @@ def test_a_place_that_is_given_stays() -> None:
 def test_gradient_checkpointing_is_turned_on_once(before: str, after: str) -> None:
     head = "from peft import prepare_model_for_kbit_training\nprint(prepare_model_for_kbit_training)\nm = n = load()\n"
     assert ported(f"{head}{before}\n").endswith(f"m = n = load()\n{after}\n")
+
+
+def test_accelerates_way_to_quantize() -> None:
+    head = (
+        "from accelerate.utils import BnbQuantizationConfig, load_and_quantize_model\nprint(load_and_quantize_model)\n"
+    )
+    assert found(head, "c = BnbQuantizationConfig(load_in_4bit=True)", "NP407") == ["error manual"]
+    assert found(head, "m = load_and_quantize_model(m, c)", "NP407") == ["error manual"]

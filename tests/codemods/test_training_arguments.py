@@ -227,3 +227,18 @@ def test_a_directory_that_nobody_may_have_given() -> None:
         '    os.environ["TENSORBOARD_LOGGING_DIR"] = str(options.logs)',
         'TrainingArguments("out")',
     ]
+
+
+def test_the_arguments_of_sentence_transformers() -> None:
+    assert_ported(
+        """\
+        from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+        args = SentenceTransformerTrainingArguments("out", fp16=True, warmup_ratio=0.1)
+        trainer = SentenceTransformerTrainer(model, args, tokenizer=tokenizer)
+        """,
+        """\
+        from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+        args = SentenceTransformerTrainingArguments("out", bf16=True, warmup_steps=0.1)
+        trainer = SentenceTransformerTrainer(model, args, processing_class=tokenizer)
+        """,
+    )
