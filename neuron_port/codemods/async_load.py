@@ -22,7 +22,8 @@ from neuron_port.semantics.module import enclosing_function
 from neuron_port.semantics.values import sources
 
 _VARIABLE = "HF_DEACTIVATE_ASYNC_LOAD"
-_HOST = frozenset({"cpu", "disk", "meta"})
+# No place of a load onto Neuron: the host, and what another branch of the program is for.
+_ELSEWHERE = frozenset({"cpu", "disk", "meta", "mps", "xpu", "npu", "hpu"})
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -52,7 +53,7 @@ def _is_on_device(site: Site, target: Called) -> bool:
 
 def _is_device(value: ast.expr) -> bool:
     if isinstance(value, ast.Constant):
-        return value.value is not None and value.value not in _HOST
+        return value.value is not None and value.value not in _ELSEWHERE
     if isinstance(value, ast.Dict):
         return any(_is_device(each) for each in value.values)
     return True
@@ -62,7 +63,10 @@ def _set(site: Site, call: ast.Call) -> list[Operation]:
     """The statement behind the imports of a program."""
     if enclosing_function(call) is not None and not site.context.processes.is_program:
         return []
-    first = next((each for each in site.module.tree.body if not _is_leading(each)), None)
+    body = site.module.tree.body
+    # Nothing is put between the statements of one line: an import that comes with it stands above or below the whole line.
+    own = [each for before, each in zip((None, *body), body) if before is None or before.end_lineno < each.lineno]
+    first = next((each for each in own if not _is_leading(each)), None)
     environ = site.spell("os.environ", first) if first is not None else None
     if environ is None:  # os is imported further down: in front of the load
         first = next(each for each in site.module.tree.body if any(node is call for node in ast.walk(each)))

@@ -163,7 +163,8 @@ def _index(site: Site, target: Called, argument: Argument, value: ast.expr, hold
             severity=Severity.WARNING,
             applicability=Applicability.MANUAL,
         )
-    if not is_own_index(site, value):
+    found = list(sources(site.module, value))
+    if not is_own_index(site, value) and not (found and all(is_own_index(site, each) for each in found)):
         return None
     is_cuda = isinstance(value, ast.Call) and site.module.qualname(value.func) in _INDEX_CALLS
     return site.report(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tests.porting import assert_ported, codes
+from tests.porting import assert_ported, codes, ported
 
+SET = 'os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"'
 LOAD = 'AutoModel.from_pretrained("x", device_map="neuron")'
 
 
@@ -67,3 +68,17 @@ def test_an_os_that_is_imported_further_down() -> None:
         model = {LOAD}
         """
     assert_ported(before, before.replace("model =", 'os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"\n\n        model ='))
+
+
+def test_statements_of_one_line_stay_together() -> None:
+    head = "import torch; assert torch\nfrom transformers import AutoModel\n"
+    before = f"{head}print()\nmodel = {LOAD}\n"
+    after = (
+        f"import torch; assert torch\nimport os\nfrom transformers import AutoModel\n{SET}\n\nprint()\nmodel = {LOAD}\n"
+    )
+    assert ported(before) == after
+
+
+def test_a_load_for_other_accelerators_is_none_onto_neuron() -> None:
+    source = "from transformers import AutoModel\nmodel = AutoModel.from_pretrained('x', device_map={'': 'mps'})\n"
+    assert "NP408" not in [code for _, code in codes(source)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.codemods.lines import found, port
-from tests.porting import assert_ported, check
+from tests.porting import assert_ported, check, ported
 
 HEAD = "import os\nimport torch\nfrom accelerate import Accelerator\nfrom transformers import AutoModel\nprint(os, torch, Accelerator)\n"
 
@@ -128,3 +128,16 @@ def test_position() -> None:
     finding = next(finding for finding in findings if finding.code == "NP400")
     assert (finding.code, finding.location.row, finding.location.column) == ("NP400", 2, 47)
     assert (finding.end_location.row, finding.end_location.column) == (2, 53)
+
+
+def test_a_rank_by_another_name() -> None:
+    source = """
+        from accelerate import Accelerator
+        from transformers import AutoModel
+        index = Accelerator().local_process_index
+        AutoModel.from_pretrained(n, device_map={"": index})
+        AutoModel.from_pretrained(n, device_map={"": other})
+        """
+    after = ported(source)
+    assert '(n, device_map="neuron")' in after
+    assert '(n, device_map={"": other})' in after
