@@ -182,7 +182,8 @@ def _gets(site: Site, load: ast.Call, value: ast.expr) -> bool:
         return own is not None and writable(module, value_of(own), load).value is not None
     if owner.startswith("optimum."):
         settings = target.argument("trn_config", 1)
-        return settings is not None and size_at(site, load, value_of(settings)).value is not None
+        size = size_at(site, load, value_of(settings)) if settings is not None else _NONE
+        return size.value is not None and ast.unparse(size.value) == ast.unparse(value)
     if not (owner.startswith("transformers.") and is_model(owner)) or target.hidden:
         return False
     size = writable(module, value, load)

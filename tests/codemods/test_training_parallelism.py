@@ -82,6 +82,20 @@ def test_configuration_of_an_accelerator_alone_stays_reported(sizes: str) -> Non
     assert f"config = TrainingNeuronConfig({sizes})" in ported(source)
 
 
+def test_size_of_another_model_is_no_home() -> None:
+    source = (
+        "from optimum.neuron import NeuronAccelerator, NeuronTrainingArguments\n"
+        "from optimum.neuron.models.training import NeuronModelForCausalLM\n"
+        "from optimum.neuron.models.training.config import TrainingNeuronConfig\n\n"
+        'args = NeuronTrainingArguments("out", tensor_parallel_size=2)\n'
+        'model = NeuronModelForCausalLM.from_pretrained("x", args.trn_config)\n'
+        "config = TrainingNeuronConfig(tensor_parallel_size=8)\naccelerator = NeuronAccelerator(trn_config=config)\n"
+    )
+    after = ported(source)
+    assert 'TrainingArguments("out", per_device_train_batch_size=1, average' in after.replace("\n", "")
+    assert "config = TrainingNeuronConfig(tensor_parallel_size=8)\n" in after
+
+
 def test_stages_are_for_a_person_and_stay_reported() -> None:
     source = f'{ARGUMENTS}NeuronTrainingArguments("out", per_device_train_batch_size=1, pipeline_parallel_size=2)\n'
     for text in (source, ported(source)):
