@@ -96,11 +96,13 @@ class _Follower:
 
     def _variable(self, name: ast.Name, depth: int) -> bool:
         bindings = self._module.bindings(name)
-        if not bindings or any(each.kind is not BindingKind.ASSIGN or each.value is None for each in bindings):
+        last = nearest(bindings, name) if len(bindings) > 1 else None
+        # A parameter that is given another value first, ``kwargs = {...}``, is that value.
+        given = bindings if last is None else [last]
+        if not given or any(each.kind is not BindingKind.ASSIGN or each.value is None for each in given):
             return False
         complete = True
-        last = nearest(bindings, name) if len(bindings) > 1 else None
-        for binding in bindings if last is None else [last]:
+        for binding in given:
             complete = self.follow(binding.value, depth + 1) and complete
         for read in self._module.references(bindings[0]):
             other = nearest(bindings, read) if last is not None else None

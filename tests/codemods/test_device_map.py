@@ -141,3 +141,17 @@ def test_a_rank_by_another_name() -> None:
     after = ported(source)
     assert '(n, device_map="neuron")' in after
     assert '(n, device_map={"": other})' in after
+
+
+def test_options_in_the_place_of_a_parameter() -> None:
+    source = """
+        import os
+        from transformers import AutoModel
+        os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
+        def load(name, place="auto", **options):
+            options = {"device_map": place}
+            return AutoModel.from_pretrained(name, **options)
+        def given(name, place="auto", **options):
+            return AutoModel.from_pretrained(name, **options)
+        """
+    assert_ported(source, source.replace('"auto"', '"neuron"', 1))
