@@ -13,6 +13,8 @@ from neuron_port.rules.model import Row, Rule
 from neuron_port.semantics.module import chain_top
 from neuron_port.semantics.scopes import Binding, BindingKind
 
+# Modules that many a program has of its own, whatever else has rules for one of that name.
+_ANYONES = frozenset({"utils"})
 _PLATFORM_MODULES = ("torch.cuda", "torch.backends.cudnn", "torch.backends.cuda", "torch.utils.cpp_extension.CUDA")
 
 
@@ -80,7 +82,8 @@ def sites(context: Context, rules: RuleSet) -> Iterator[Site]:
 def _is_module_name(context: Context, node: ast.expr) -> bool:
     """Whether the receiver is an imported module or class, so that the name rules are in charge."""
     qualname = context.module.qualname(node)
-    return qualname is not None and qualname.partition(".")[0] in context.module.watch.roots
+    root = qualname.partition(".")[0] if qualname is not None else None
+    return root in context.module.watch.roots and root not in _ANYONES
 
 
 def _import_sites(context: Context, rules: RuleSet) -> Iterator[Site]:

@@ -155,3 +155,8 @@ def test_options_in_the_place_of_a_parameter() -> None:
             return AutoModel.from_pretrained(name, **options)
         """
     assert_ported(source, source.replace('"auto"', '"neuron"', 1))
+
+
+def test_a_class_of_the_programs_own_utils() -> None:
+    head = "import transformers\nfrom utils import Mine\nprint(transformers)\n"
+    assert port(head, 'Mine.from_pretrained(n, device_map="auto")') == 'Mine.from_pretrained(n, device_map="neuron")'
