@@ -17,6 +17,7 @@ from neuron_port.codemods.argument_table import Called, called, value_of
 from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.pretrained_argument import loaded
 from neuron_port.edits.operations import InsertStatement, Operation
+from neuron_port.edits.requirements import last_leading_import
 from neuron_port.findings import Applicability
 from neuron_port.semantics.module import enclosing_function
 from neuron_port.semantics.values import sources
@@ -66,9 +67,12 @@ def _set(site: Site, call: ast.Call) -> list[Operation]:
     body = site.module.tree.body
     # Nothing is put between the statements of one line: an import that comes with it stands above or below the whole line.
     own = [each for before, each in zip((None, *body), body) if before is None or before.end_lineno < each.lineno]
-    first = next((each for each in own if not _is_leading(each)), None)
+    # An added `import os` goes behind the last of the leading imports: no use of it may come earlier.
+    last = last_leading_import(site.module.tree)
+    behind = [each for each in own if last is not None and each.lineno > last.end_lineno]
+    first = next((each for each in behind if not _is_leading(each)), None)
     environ = site.spell("os.environ", first) if first is not None else None
-    if environ is None:  # os is imported further down: in front of the load
+    if environ is None:  # no import at the top, or os is imported further down: in front of the load
         first = next(each for each in site.module.tree.body if any(node is call for node in ast.walk(each)))
         environ = site.spell("os.environ", first)
     if environ is None:

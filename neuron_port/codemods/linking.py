@@ -52,7 +52,7 @@ def link(context: Context, reports: list[Report]) -> None:
     old_imports.finish(reports)
     # An import that could not move took fixes back: what was linked to them follows.
     _settle(reports)
-    while _keep_what_is_read(context, reports):
+    while _leave_followers(reports) or _keep_what_is_read(context, reports):
         _settle(reports)
 
 
@@ -186,6 +186,22 @@ def _settle(reports: list[Report]) -> None:
             level = min(level, Applicability.UNSAFE)
         for report in fixable:
             report.applicability = level
+
+
+def _leave_followers(reports: list[Report]) -> bool:
+    """Whether a fix of optimum-neuron's arguments was taken back because the class that it is about stays."""
+    classes = [each for each in reports if each.rule.family == "optimum" and not each.follows]
+    changed = False
+    for report in reports:
+        if report.rule.family != "optimum" or not report.follows or not report.operations:
+            continue
+        for node in report.follows:
+            found = [each for each in classes if each.node is node or each.node in ancestors(node)]
+            if found and not any(each.fixable for each in found):
+                report.leave(f"it goes with line {found[0].node.lineno}, which is not ported")
+                changed = True
+                break
+    return changed
 
 
 def _keep_what_is_read(context: Context, reports: list[Report]) -> bool:

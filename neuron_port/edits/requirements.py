@@ -85,6 +85,9 @@ def insertion(texts: list[str], anchor: ast.stmt | None, places: Places) -> Spli
     if anchor is None and tree.body:
         start = above_comments(places)
         return Splice(start, start, f"{code}{newline}{newline}")
+    if anchor is not None and _ordinary(anchor) and not _ordinary(tree.body[places.logical_line(anchor).last]):
+        start = places.logical_line(anchor).begin  # other code on the line may use it
+        return Splice(start, start, f"{code}{newline}")
     stop = places.logical_line(anchor).stop if anchor else len(lines.text)
     open_end = stop > 0 and lines.text[stop - 1] not in "\r\n"
     code = f"{newline}{code}" if open_end else f"{code}{newline}"

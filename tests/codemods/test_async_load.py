@@ -74,7 +74,7 @@ def test_statements_of_one_line_stay_together() -> None:
     head = "import torch; assert torch\nfrom transformers import AutoModel\n"
     before = f"{head}print()\nmodel = {LOAD}\n"
     after = (
-        f"import torch; assert torch\nimport os\nfrom transformers import AutoModel\n{SET}\n\nprint()\nmodel = {LOAD}\n"
+        f"import os\nimport torch; assert torch\nfrom transformers import AutoModel\n{SET}\n\nprint()\nmodel = {LOAD}\n"
     )
     assert ported(before) == after
 

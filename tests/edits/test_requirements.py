@@ -39,7 +39,7 @@ ADDED = [
         "import x\nfrom z import (\n    w,\n)\nimport a\n\ny = 1\n",
     ),
     ("import x\ny = 1\nimport z\n", require("a"), "import x\nimport a\ny = 1\nimport z\n"),
-    ("import x; y = 1\nz\n", require("a"), "import x; y = 1\nimport a\nz\n"),
+    ("import x; y = 1\nz\n", require("a"), "import a\nimport x; y = 1\nz\n"),
     ("import a.b as c\n", require("a"), "import a.b as c\nimport a\n"),
     ("import a as c\n", require("a"), "import a as c\nimport a\n"),
     ("import a\n", require("a.b"), "import a\nimport a.b\n"),
@@ -162,6 +162,7 @@ def test_next_to_a_retargeted_import(write):
 
 
 JOINED = [
+    ("from __future__ import z; y = 1\n", require("a"), "from __future__ import z; y = 1\n\nimport a\n"),
     ("from a import c\n", require(("a", "b")), "from a import c, b\n"),
     ("from a import c\nimport x\n", require(("a", "b"), ("a", "d")), "from a import c, b, d\nimport x\n"),
     ("from a import (\n    c,\n)\n", require(("a", "b")), "from a import (\n    c,\n    b,\n)\n"),
