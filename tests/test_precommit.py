@@ -127,7 +127,8 @@ def test_environment_is_small_and_without_torch(scratch: Scratch) -> None:
     scratch.run("neuron-port-check", "clean.py")
     environments = list(scratch.home.glob("repo*/py_env-*"))
     assert len(environments) == 1
-    installed = {path.name.split("-")[0].lower() for path in environments[0].rglob("*.dist-info")}
+    packages = environments[0].glob("lib/python*/site-packages/*.dist-info")
+    installed = {path.name.split("-")[0].lower() for path in packages}
     assert {"neuron_port", "click", "libcst"} <= installed
     assert [name for name in installed if name.startswith(("torch", "numpy", "nvidia"))] == []
     size = sum(path.lstat().st_size for path in environments[0].rglob("*") if path.is_file())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import multiprocessing
 import os
 import shlex
 import socket
@@ -15,11 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.forked import forks_of
+
 ROOT = Path(__file__).parents[2]
-_FORK = multiprocessing.get_context("forkserver")
-_FORK.set_forkserver_preload(["tests.validation_huggingface.loaded"])
-# The process that is forked starts with the first run, and finds its modules like Python does.
-os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 TIME_LIMIT = 240
 
 
@@ -54,8 +51,9 @@ def _launch(body: Callable[..., None], arguments: tuple, folder: Path, processes
     folder.mkdir(parents=True, exist_ok=True)
     port = _free_port()
     outputs = [folder / f"output.{rank}" for rank in range(processes or 1)]
+    fork = forks_of("tests.validation_huggingface.loaded")
     children = [
-        _FORK.Process(target=_child, args=(body, arguments, folder, output, _variables(rank, processes, port)))
+        fork.Process(target=_child, args=(body, arguments, folder, output, _variables(rank, processes, port)))
         for rank, output in enumerate(outputs)
     ]
     for child in children:
