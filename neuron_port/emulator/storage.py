@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from . import state
 from .memory import to_device
 from .patching import replace
 
@@ -32,10 +33,10 @@ def _host(storage: torch.UntypedStorage) -> torch.UntypedStorage:
     return _clone(memory) if storage.nbytes() else _Storage(0)
 
 
-def from_host(storage: torch.UntypedStorage) -> torch.UntypedStorage:
-    """A neuron storage over the memory of a CPU storage."""
+def from_host(storage: torch.UntypedStorage, index: int | None = None) -> torch.UntypedStorage:
+    """A neuron storage over the memory of a CPU storage, on the core ``index`` (``None``: the process's own)."""
     flat = _set_storage(_empty([0], dtype=torch.uint8, device=_CPU), storage)
-    return to_device(flat).untyped_storage()
+    return to_device(flat, state.use_device(index)).untyped_storage()
 
 
 def cpu(self: torch.UntypedStorage) -> torch.UntypedStorage:
@@ -43,7 +44,7 @@ def cpu(self: torch.UntypedStorage) -> torch.UntypedStorage:
 
 
 def clone(self: torch.UntypedStorage) -> torch.UntypedStorage:
-    return from_host(_host(self)) if _on_neuron(self) else _clone(self)
+    return from_host(_host(self), self.device.index) if _on_neuron(self) else _clone(self)
 
 
 def resize_(self: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
@@ -57,7 +58,7 @@ def resize_(self: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
 def to(self: torch.UntypedStorage, *, device: Any, non_blocking: bool = False) -> torch.UntypedStorage:
     target = torch.device(device)
     if target.type == "neuron":
-        return self if _on_neuron(self) else from_host(_clone(self))
+        return self if _on_neuron(self) else from_host(_clone(self), target.index)
     return _host(self) if _on_neuron(self) else _to(self, device=device, non_blocking=non_blocking)
 
 
@@ -68,7 +69,7 @@ def neuron(self: torch.UntypedStorage, device: Any = None, non_blocking: bool = 
 def __new__(cls: Any, *args: Any, device: Any = None, **options: Any) -> Any:
     if device is not None and torch.device(device).type == "neuron" and cls is _Storage:
         size = args[0] if args and isinstance(args[0], int) else 0
-        return from_host(_new(cls, size))
+        return from_host(_new(cls, size), torch.device(device).index)
     return _new(cls, *args, **options) if device is None else _new(cls, *args, device=device, **options)
 
 

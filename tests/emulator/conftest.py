@@ -19,9 +19,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 def device():
     """Every test starts with the limits of the release and an empty record."""
     from neuron_port import emulator
+    from neuron_port.emulator import state
 
     emulator.start()
     emulator.log.clear()
+    state.several, state.current = False, 0
     yield
     emulator.start()
 
