@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from multiprocessing import forkserver, get_context
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -23,3 +24,23 @@ def forks_of(module: str) -> ForkServerContext:
         os.environ["PYTHONPATH"] = os.pathsep.join([str(_ROOT), *paths])
         _loaded = module
     return get_context("forkserver")
+
+
+def torchrun_variables(rank: int, size: int) -> dict[str, str]:
+    """What torchrun tells a process, but for the port."""
+    return {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(size),
+        "LOCAL_WORLD_SIZE": str(size),
+        "GROUP_RANK": "0",
+        "MASTER_ADDR": "127.0.0.1",
+        "TORCHELASTIC_RUN_ID": "test",
+    }
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]

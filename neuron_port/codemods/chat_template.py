@@ -16,6 +16,7 @@ from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.decoding import Decoding, of_call
 from neuron_port.edits.operations import DropArgument, InsertArgument
 from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.literals import is_false
 from neuron_port.semantics.pretrained_names import is_tokenizer
 from neuron_port.semantics.spreads import spreads_of
 
@@ -40,7 +41,7 @@ def inspect(site: Site) -> Iterator[Report]:
         return
     given = of_call(site.context, Called(call, spreads=spreads_of(site.module, call)))
     yield from _misplaced(site, given)
-    if given.hidden is not None or given.argument("return_dict") is not None or _is_false(given.value("tokenize")):
+    if given.hidden is not None or given.argument("return_dict") is not None or is_false(given.value("tokenize")):
         return
     if given.argument("tokenize") is None and len(call.args) > 5:
         return
@@ -157,7 +158,3 @@ class _Uses:
 
 def _inside(node: ast.AST, around: ast.AST) -> bool:
     return any(inner is node for inner in ast.walk(around))
-
-
-def _is_false(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and value.value is False

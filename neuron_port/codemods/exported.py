@@ -16,6 +16,7 @@ from neuron_port.codemods.base import Context, Site
 from neuron_port.codemods.settings import harmless
 from neuron_port.edits.operations import DropArgument, InsertArgument, Operation, RemoveStatement, SetKeyword
 from neuron_port.semantics.guards import same_chain
+from neuron_port.semantics.literals import is_true
 from neuron_port.semantics.module import Module, ancestors, enclosing_class, enclosing_function, scope_at
 from neuron_port.semantics.nearest import nearest
 from neuron_port.semantics.scopes import Binding, BindingKind
@@ -155,11 +156,6 @@ def _bound(module: Module, name: ast.Name) -> list[Binding]:
     bindings = module.bindings(name)
     last = nearest(bindings, name) if len(bindings) > 1 else None
     return bindings if last is None else [last]
-
-
-def is_true(value: ast.expr | None) -> bool:
-    """Whether a value is the literal ``True``."""
-    return isinstance(value, ast.Constant) and value.value is True
 
 
 def literal(module: Module, value: ast.expr | None) -> ast.expr | None:

@@ -23,6 +23,7 @@ from neuron_port.codemods.old_imports import imported_name, is_lineage_module, i
 from neuron_port.edits.operations import RemoveImport
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.guards import exits, implied, test_of
+from neuron_port.semantics.literals import is_true
 from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.scopes import Binding, BindingKind
 
@@ -94,13 +95,9 @@ def _chosen(context: Context, part: ast.expr) -> bool:
     values = [binding.value for binding in bindings if binding.kind is BindingKind.ASSIGN]
     if not values or len(values) < len(bindings):
         return False
-    return any(map(_is_true, values)) and all(
-        isinstance(value, ast.Constant) and (not _is_true(value) or not _tried_beside(value)) for value in values
+    return any(map(is_true, values)) and all(
+        isinstance(value, ast.Constant) and (not is_true(value) or not _tried_beside(value)) for value in values
     )
-
-
-def _is_true(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and value.value is True
 
 
 def _tried_beside(value: ast.expr) -> bool:

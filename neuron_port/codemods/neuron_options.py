@@ -35,6 +35,7 @@ from neuron_port.edits.operations import (
     SetKeyword,
 )
 from neuron_port.findings import Applicability
+from neuron_port.semantics.literals import is_none
 from neuron_port.semantics.module import outside_loops, statement
 from neuron_port.semantics.scopes import BindingKind
 from neuron_port.semantics.spreads import Spread
@@ -88,7 +89,7 @@ class Options:
                 "a star brings arguments that are not in sight, and each option of the exporter raises TypeError"
             )
         said = load.config_argument
-        if said is not None and load.config is None and not _is_none(value_of(said)):
+        if said is not None and load.config is None and not is_none(value_of(said)):
             raise Unportable("it is not in sight what the neuron_config says")
         self._shared()
         self._listed()
@@ -299,7 +300,7 @@ class Options:
         number = literal(self.site.context, said.value) if said is not None else None
         if said is not None and number not in (1, None):
             self._refuse_without_plan(said)
-        several = said is not None and not isinstance(number, str) and number != 1 and not _is_none(said.value)
+        several = said is not None and not isinstance(number, str) and number != 1 and not is_none(said.value)
         own = next(iter(self._left(*CORES)), None)
         if not several:
             if own is not None:
@@ -418,7 +419,3 @@ class Options:
             place = statement(binding.node)
             if binding.kind is BindingKind.ASSIGN and isinstance(place, ast.Assign) and len(place.targets) == 1:
                 yield RemoveStatement(place)
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None

@@ -21,7 +21,6 @@ from neuron_port.codemods.exported import (
     Export,
     Unsure,
     escaped,
-    is_true,
     literal,
     number,
     unread,
@@ -31,6 +30,7 @@ from neuron_port.codemods.exported import (
 )
 from neuron_port.edits.operations import InsertArgument, Operation, SetKeyword
 from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.literals import is_true
 
 # The parameters behind task and model stand in another order in Transformers.
 _POSITIONS = (

@@ -17,6 +17,7 @@ from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.device_map import device_at, is_own_index, is_quiet, level, placed, written
 from neuron_port.edits.operations import InsertArgument, Replace
 from neuron_port.findings import Applicability, Severity
+from neuron_port.semantics.literals import is_none
 from neuron_port.semantics.scopes import BindingKind
 from neuron_port.semantics.values import branches, sources
 
@@ -29,7 +30,7 @@ def inspect(site: Site) -> Iterator[Report]:
     if target is None:
         return
     devices, maps = target.arguments("device"), target.arguments("device_map")
-    given = [each for each in (*devices, *maps) if not _is_none(value_of(each))]
+    given = [each for each in (*devices, *maps) if not is_none(value_of(each))]
     if not given and not _is_tensorflow(target):
         yield _missing(site, target, devices)
     for argument in devices:
@@ -38,10 +39,6 @@ def inspect(site: Site) -> Iterator[Report]:
             if found is not None:
                 yield found
     yield from placed(site, target)
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _is_tensorflow(target: Called) -> bool:

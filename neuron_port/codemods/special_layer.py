@@ -6,7 +6,6 @@ RMSNorm(d, sequence_parallel_enabled=True)                            reported
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import spell_closest, value_of
@@ -14,6 +13,7 @@ from neuron_port.codemods.arguments import Unmappable, carry, passed, signature
 from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import Rename
 from neuron_port.findings import Applicability
+from neuron_port.semantics.literals import is_false
 
 _SEQUENCE = (
     "with sequence parallelism it has SequenceParallel() in the plan, which shards dimension 1 of (batch, sequence, hidden), "
@@ -31,7 +31,7 @@ def inspect(site: Site) -> Iterator[Report]:
     try:
         old = signature(site.row.options["parameters"]).old
         enabled = passed(site.call, old).get("sequence_parallel_enabled")
-        if enabled is not None and not _is_false(value_of(enabled)):
+        if enabled is not None and not is_false(value_of(enabled)):
             yield site.report(f"{site.row.message.partition(';')[0]}; {_SEQUENCE}", applicability=Applicability.MANUAL)
             return
         operations = carry(site.call, site.row.options["parameters"], drop=("sequence_parallel_enabled",))
@@ -45,7 +45,3 @@ def inspect(site: Site) -> Iterator[Report]:
         operations=[Rename(site.node, spelling.text), *operations, *spelling.operations],
         applicability=Applicability.UNSAFE,
     )
-
-
-def _is_false(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is False

@@ -31,6 +31,7 @@ from neuron_port.codemods.decoding import (
 from neuron_port.codemods.prompt_shape import MULTIPLE
 from neuron_port.edits.operations import InsertArgument, InsertStatement, Operation
 from neuron_port.findings import Severity
+from neuron_port.semantics.literals import is_false
 from neuron_port.semantics.module import ancestors, is_chain, scope_at, statement
 from neuron_port.semantics.pretrained_names import Decodes, has_own_loop
 from neuron_port.semantics.receivers import Grade
@@ -165,7 +166,7 @@ def _set_later(site: Site, config: ast.Call) -> bool:
 
 def _decided(site: Site, use: Decoding) -> bool:
     """Whether the options say something else about the cache: a kind, one that is passed, or none."""
-    if use.has(*_DECIDED) or _is_false(use.value("use_cache")):
+    if use.has(*_DECIDED) or is_false(use.value("use_cache")):
         return True
     return any(
         isinstance(inner, ast.Constant) and inner.value == "cache_implementation"
@@ -355,7 +356,3 @@ def _literal(site: Site, value: ast.expr | None) -> int | None:
         bindings = site.module.bindings(value)
         value = bindings[0].value if len(bindings) == 1 and bindings[0].kind is BindingKind.ASSIGN else None
     return value.value if isinstance(value, ast.Constant) and type(value.value) is int else None
-
-
-def _is_false(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and value.value is False

@@ -40,6 +40,7 @@ from neuron_port.edits.operations import (
 )
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.guards import same_chain
+from neuron_port.semantics.literals import is_none
 from neuron_port.semantics.module import scope_at
 
 _MODULE = "torch.distributed.fsdp"
@@ -70,7 +71,7 @@ def inspect(site: Site) -> Iterator[Report]:
         use=(site.binding, None) if site.binding is not None else None,
     )
     for name, argument in sharding.arguments.items():
-        if name == "buffer_dtype" and not _is_none(sharding.value(name)):
+        if name == "buffer_dtype" and not is_none(sharding.value(name)):
             yield site.report(
                 "FSDP2 leaves buffers in their dtype; cast them by hand where the lower precision matters",
                 node=argument,
@@ -99,10 +100,6 @@ def _asked(site: Site) -> Report:
         operations=[Rename(site.node, spelling.text), *spelling.operations],
         use=(site.binding, None) if site.binding is not None else None,
     )
-
-
-def _is_none(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _operations(site: Site, sharding: Sharding) -> list[Operation]:

@@ -7,14 +7,13 @@ import io
 import json
 import os
 import shlex
-import socket
 import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.forked import forks_of
+from tests.forked import forks_of, free_port, torchrun_variables
 
 ROOT = Path(__file__).parents[2]
 TIME_LIMIT = 240
@@ -49,11 +48,20 @@ def run_function(function: Callable[..., None], *arguments: object, folder: Path
 
 def _launch(body: Callable[..., None], arguments: tuple, folder: Path, processes: int) -> Run:
     folder.mkdir(parents=True, exist_ok=True)
-    port = _free_port()
+    port = {"MASTER_PORT": str(free_port())}
     outputs = [folder / f"output.{rank}" for rank in range(processes or 1)]
     fork = forks_of("tests.validation_huggingface.loaded")
     children = [
-        fork.Process(target=_child, args=(body, arguments, folder, output, _variables(rank, processes, port)))
+        fork.Process(
+            target=_child,
+            args=(
+                body,
+                arguments,
+                folder,
+                output,
+                {**torchrun_variables(rank, processes), **port} if processes else {},
+            ),
+        )
         for rank, output in enumerate(outputs)
     ]
     for child in children:
@@ -72,28 +80,6 @@ def _launch(body: Callable[..., None], arguments: tuple, folder: Path, processes
 
 def _end(output: Path) -> str:
     return Path(f"{output}.log").read_text(encoding="utf-8")[-4000:]
-
-
-def _variables(rank: int, size: int, port: int) -> dict[str, str]:
-    """What torchrun tells a process."""
-    if not size:
-        return {}
-    return {
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(size),
-        "LOCAL_WORLD_SIZE": str(size),
-        "GROUP_RANK": "0",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "TORCHELASTIC_RUN_ID": "test",
-    }
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def _run_script(script: str, arguments: list[str]) -> None:

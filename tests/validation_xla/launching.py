@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import runpy
-import socket
 import sys
 import traceback
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from tests.forked import forks_of
+from tests.forked import forks_of, free_port, torchrun_variables
 from tests.standins import run_on_cpu
 
 STANDINS = Path(run_on_cpu.__file__).parent
@@ -40,8 +39,8 @@ class Program:
     def _launch(self, run: Callable[[Path], None], folder: Path) -> list[str]:
         folder.mkdir(parents=True)
         output = folder.parent / f"{folder.name}.txt"
-        ranks = [_variables(rank, self.processes) for rank in range(self.processes)] or [{}]
-        port = {"MASTER_PORT": str(_free_port())} if self.processes else {}
+        ranks = [torchrun_variables(rank, self.processes) for rank in range(self.processes)] or [{}]
+        port = {"MASTER_PORT": str(free_port())} if self.processes else {}
         fork = forks_of("tests.validation_xla.loaded")
         children = [
             fork.Process(target=_child, args=(self, run, folder, output, {**dict(self.environment), **own, **port}))
@@ -58,25 +57,6 @@ class Program:
         text = output.read_text(encoding="utf-8")
         assert codes == [0] * len(codes), f"{codes}\n{text}"
         return text.splitlines()
-
-
-def _variables(rank: int, size: int) -> dict[str, str]:
-    """What torchrun tells a process."""
-    return {
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(size),
-        "LOCAL_WORLD_SIZE": str(size),
-        "GROUP_RANK": "0",
-        "MASTER_ADDR": "127.0.0.1",
-        "TORCHELASTIC_RUN_ID": "test",
-    }
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def _run_plainly(script: Path) -> None:
