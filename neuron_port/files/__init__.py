@@ -1,0 +1,1 @@
+"""Files of a project besides its Python code: one inspector for each kind, on the text as it stands."""
