@@ -13,6 +13,7 @@ from typing import Any
 from neuron_port.discovery import DEFAULT_EXCLUDE
 from neuron_port.findings import Severity
 from neuron_port.gitignore import IgnoreRules
+from neuron_port.rules.sdk import NEWEST, parse_sdk
 from neuron_port.spelling import did_you_mean
 
 OWN_FILE = "neuron-port.toml"
@@ -63,6 +64,7 @@ class Settings:
     target: str = "neuron"
     selections: tuple[Selection, ...] = ()
     extend_rules: tuple[str, ...] = ()
+    sdk: str = NEWEST
 
     def is_selected(self, code: str) -> bool:
         """Whether findings with ``code`` are wanted: all are, unless the selections say otherwise."""
@@ -74,7 +76,7 @@ class Settings:
     @property
     def digest(self) -> str:
         """A text that is different for different settings (the content of the extra rules is not part of it)."""
-        return repr((self.target, self.selections))
+        return repr((self.target, self.selections, self.sdk))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class Config:
     baseline: Path | None = None
     fail_on: Severity = Severity.WARNING
     cache_dir: Path | None = None
+    sdk: str = NEWEST
     command_line: Selection = Selection()
 
     @classmethod
@@ -137,7 +140,7 @@ class Config:
     def settings(self) -> Settings:
         """What the worker processes and the cache need to know."""
         in_file = Selection(self.select, self.extend_select, self.ignore)
-        return Settings(self.target, (in_file, self.command_line), tuple(map(str, self.extend_rules)))
+        return Settings(self.target, (in_file, self.command_line), tuple(map(str, self.extend_rules)), self.sdk)
 
     @property
     def all_excludes(self) -> tuple[str, ...]:
@@ -310,6 +313,10 @@ def _target(value: object, folder: Path) -> str:
     return str(value)
 
 
+def _sdk(value: object, folder: Path) -> str:
+    return parse_sdk(_text(value, folder))
+
+
 def _count(value: object, folder: Path) -> int:
     if type(value) is not int or value < 0:
         raise ValueError(f"must be a whole number, 0 or more (0: one for each processor), not {value!r}")
@@ -334,4 +341,5 @@ _KEYS: dict[str, Callable[[Any, Path], Any]] = {
     "baseline": _path,
     "fail-on": _severity,
     "cache-dir": _path,
+    "sdk": _sdk,
 }

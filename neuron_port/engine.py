@@ -24,11 +24,13 @@ from neuron_port.rules.loader import RuleSet
 from neuron_port.semantics.devices import DeviceUses
 from neuron_port.semantics.guards import Guards
 from neuron_port.semantics.module import Module, statement
+from neuron_port.semantics.places import Places
 from neuron_port.semantics.positions import Lines
 from neuron_port.semantics.pretrained import Pretrained
 from neuron_port.semantics.processes import Processes
 from neuron_port.semantics.receivers import Receivers
 from neuron_port.semantics.scopes import Binding, BindingKind
+from neuron_port.semantics.tensors import Tensors
 from neuron_port.sources.python import SourceFile, UnreadableFile, decode, encode, parse, read_bytes
 from neuron_port.suppressions import Suppressions
 
@@ -180,16 +182,19 @@ class Engine:
     def _analyse(self, text: str, filename: str, ignored: Sequence[str]) -> _Analysis:
         tree = parse(text)
         module = Module(text, tree, self.rules.watch)
+        receivers = Receivers(module)
         context = Context(
             module,
             dict(self.rules.rules),
             self.settings.target,
             DeviceUses(module),
-            Receivers(module),
+            receivers,
             Guards(module),
             self.rules.row,
             Processes(module),
             Pretrained(module),
+            Tensors(module, receivers),
+            Places(module, receivers),
         )
         reports, needs = told_apart(inspect(context, self.rules))
         pins = [] if self.project is None else too_old(context, [*reports, *needs], self.project, Path(filename))

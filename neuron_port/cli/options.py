@@ -40,6 +40,17 @@ def _code_option(name: str, text: str) -> _Decorator:
     return click.option(name, multiple=True, metavar="CODES", callback=_codes, help=text)
 
 
+def _sdk(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    from neuron_port.rules.sdk import parse_sdk
+
+    try:
+        return parse_sdk(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
+
+
 def project_options() -> _Decorator:
     """What to look at and by which rules; the names are the parameters of ``Session.open``."""
     return _together(
@@ -51,6 +62,12 @@ def project_options() -> _Decorator:
             "--target",
             type=click.Choice(["neuron", "portable"]),
             help="Write code for the neuron device (default), or code that runs on CUDA and CPU too.",
+        ),
+        click.option(
+            "--sdk",
+            metavar="RELEASE",
+            callback=_sdk,
+            help="The Neuron SDK whose limits count, such as 2.33. Default: the newest known.",
         ),
         click.option(
             "--config",

@@ -36,7 +36,8 @@ def load_rule_set() -> RuleSet:
         Refusal: a rule file or the configuration is wrong.
     """
     try:
-        return load_rules(Config.load(Path.cwd()).extend_rules)
+        config = Config.load(Path.cwd())
+        return load_rules(config.extend_rules, config.sdk)
     except (ConfigError, RuleError) as error:
         raise Refusal(str(error)) from None
 
@@ -70,6 +71,7 @@ class Session:
         stdin_filename: Path | None,
         no_cache: bool = False,
         cache_dir: Path | None = None,
+        sdk: str | None = None,
     ) -> Session:
         """Work out configuration and rules from the options of a command.
 
@@ -86,12 +88,12 @@ class Session:
             raise Refusal("--config and --no-config do not go together")
         stdin_name = (stdin_filename or STDIN) if from_stdin else None
         start = _common_folder(places if stdin_name is None else [stdin_name])
-        options = {"target": target, "jobs": jobs, "baseline": baseline, "cache_dir": cache_dir}
+        options = {"target": target, "jobs": jobs, "baseline": baseline, "cache_dir": cache_dir, "sdk": sdk}
         try:
             config = Config(root=start) if no_config else Config.load(start, config_file)
             config = replace(config, **{key: value for key, value in options.items() if value is not None})
             config = config.with_selection(Selection(select or None, extend_select, ignore))
-            rules = load_rules(config.extend_rules)
+            rules = load_rules(config.extend_rules, config.sdk)
             config.check_selectors(rules.rules)
         except (ConfigError, RuleError) as error:
             raise Refusal(str(error)) from None

@@ -13,10 +13,12 @@ from neuron_port.rules.model import Row, Rule
 from neuron_port.semantics.devices import DeviceUses
 from neuron_port.semantics.guards import Guards
 from neuron_port.semantics.module import Module, scope_at
+from neuron_port.semantics.places import Places
 from neuron_port.semantics.pretrained import Pretrained
 from neuron_port.semantics.processes import Processes
 from neuron_port.semantics.receivers import Receivers
 from neuron_port.semantics.scopes import Binding, BindingKind, Scope
+from neuron_port.semantics.tensors import Tensors
 
 # Packages whose names say little without the module in front of them: torch.load, evaluate.load.
 _THROUGH_MODULE = frozenset({"torch", "evaluate"})
@@ -82,6 +84,8 @@ class Context:
     row: Callable[[str], tuple[Rule, Row] | None]
     processes: Processes
     pretrained: Pretrained
+    tensors: Tensors
+    places: Places
     claimed: set[int] = field(default_factory=set)
     memo: set[str] = field(default_factory=set)
 
@@ -109,7 +113,8 @@ class Site:
     """A place where a rule was triggered.
 
     ``form`` is ``call``, ``attribute``, ``decorator``, ``context``, ``except``, ``annotation``, ``import``, ``assign``,
-    ``method``, ``value`` (attribute of a value), ``keyword`` or ``string``. ``node`` is the name, chain, call, keyword
+    ``method``, ``value`` (attribute of a value), ``keyword``, ``syntax`` (a node of a class that the rule asked for) or
+    ``string``. ``node`` is the name, chain, call, keyword
     or literal; ``qualname`` what a name means; ``row`` the table row it matched.
     """
 

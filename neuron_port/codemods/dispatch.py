@@ -71,6 +71,9 @@ def sites(context: Context, rules: RuleSet) -> Iterator[Site]:
     for keyword in found.keywords:
         for rule in rules.keywords[keyword.arg]:
             yield Site(context, rule, keyword, "keyword")
+    for node in found.syntax:
+        for rule in rules.syntax[type(node).__name__]:
+            yield Site(context, rule, node, "syntax")
     for node in found.strings:
         text = node.value if isinstance(node, ast.Constant) else node.values[0].value
         for word, wanting in rules.strings.items():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from neuron_port.findings import Applicability, Confidence, Severity
 from neuron_port.prefilter import trigger_error
 from neuron_port.rules.documents import RuleError, read_documents
 from neuron_port.rules.model import Example, Row, Rule, Source
+from neuron_port.rules.sdk import NEWEST, holds, parse_sdk
 from neuron_port.rules.triggers import triggers_of
 from neuron_port.semantics.module import Watch
 
@@ -25,13 +27,28 @@ _OPTIONAL = (
     "keywords",
     "strings",
     "functions",
+    "syntax",
     "triggers",
     "map",
     "example",
     "since",
     "fixed_in",
 )
-_ROW_KEYS = ("from", "to", "import_to", "remove", "forms", "call", "message", "severity", "applicability", "confidence")
+_ROW_KEYS = (
+    "from",
+    "to",
+    "import_to",
+    "remove",
+    "forms",
+    "call",
+    "message",
+    "severity",
+    "applicability",
+    "confidence",
+    "since",
+    "fixed_in",
+)
+_WORDS = ("methods", "attributes", "keywords", "strings", "functions", "syntax")
 _CODE = re.compile(r"[A-Z]{2,8}\d{3,4}\Z")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _SUSPICIONS = {"inferred", "prerelease"}
@@ -46,7 +63,8 @@ class RuleSet:
     at most one row that is about the name itself, and any number that are about the arguments of its calls. ``prefixes``
     maps the names in front of ``.*``, and ``modules`` what is only looked for in
     import statements (rows with ``forms = ["import"]``) to their rule and row; ``methods``,
-    ``attributes``, ``keywords``, ``functions`` (definitions) and ``strings`` map a trigger word to the rules whose codemod asked for it.
+    ``attributes``, ``keywords``, ``functions`` (definitions) and ``strings`` map a trigger word to the rules whose codemod asked for it,
+    ``syntax`` the name of a class of ``ast`` nodes.
     ``heads`` holds all names of rows with the modules they are in, ``member_roots`` the packages of ``members``. ``digest`` changes with every change of a rule.
     """
 
@@ -61,6 +79,7 @@ class RuleSet:
     keywords: Mapping[str, tuple[Rule, ...]]
     functions: Mapping[str, tuple[Rule, ...]]
     strings: Mapping[str, tuple[Rule, ...]]
+    syntax: Mapping[str, tuple[Rule, ...]]
     watch: Watch
     triggers: tuple[str, ...] = field(default=())
     heads: frozenset[str] = field(default=frozenset())
@@ -127,8 +146,8 @@ def shipped_folder(name: str) -> Path:
     return packaged if packaged.is_dir() else _PACKAGE.parent / name
 
 
-def load_rules(extend: Sequence[Path] = ()) -> RuleSet:
-    """Load the shipped rules and the user's own folders.
+def load_rules(extend: Sequence[Path] = (), sdk: str = NEWEST) -> RuleSet:
+    """Load the shipped rules and the user's own folders: what holds in the Neuron SDK release ``sdk``.
 
     Raises:
         RuleError: a file cannot be read, or says something that the schema does not know.
@@ -146,6 +165,11 @@ def load_rules(extend: Sequence[Path] = ()) -> RuleSet:
         if rule.code in rules:
             raise RuleError(f"{filename}: code {rule.code} is already taken by rule {rules[rule.code].name}")
         rules[rule.code] = rule
+    rules = {
+        code: replace(rule, rows=tuple(row for row in rule.rows if holds(row.since, row.fixed_in, sdk)))
+        for code, rule in rules.items()
+        if holds(rule.since, rule.fixed_in, sdk)
+    }
     return _index(dict(sorted(rules.items())), documents.digest)
 
 
@@ -188,8 +212,15 @@ def _rule(filename: str, document: dict[str, Any]) -> Rule:
         for raw in document["sources"]
     )
     options = dict(document.get("options", {}))
-    for key in ("methods", "attributes", "keywords", "strings", "functions"):
+    for key in _WORDS:
         options[key] = tuple(document.get(key, ()))
+    strange = [name for name in options["syntax"] if not isinstance(getattr(ast, name, None), type)]
+    if strange:
+        raise RuleError(f"{filename}: syntax {strange[0]!r} is no class of ast nodes")
+    if options["syntax"] and not document.get("triggers"):
+        raise RuleError(
+            f"{filename}: syntax needs triggers, since nodes have no words that a file could be searched for"
+        )
     return Rule(
         code=code,
         name=name,
@@ -209,9 +240,18 @@ def _rule(filename: str, document: dict[str, Any]) -> Rule:
         examples=tuple(
             Example(before=str(raw["before"]), after=raw.get("after")) for raw in document.get("example", ())
         ),
-        since=document.get("since"),
-        fixed_in=document.get("fixed_in"),
+        since=_release(filename, document, "since"),
+        fixed_in=_release(filename, document, "fixed_in"),
     )
+
+
+def _release(filename: str, raw: Mapping[str, Any], key: str) -> str | None:
+    if key not in raw:
+        return None
+    try:
+        return parse_sdk(str(raw[key]))
+    except ValueError as error:
+        raise RuleError(f"{filename}: {key}: {error}") from None
 
 
 def _row(
@@ -247,6 +287,8 @@ def _row(
         if action != "flag" or {"codemod", "method"} & raw.keys()
         else Applicability.MANUAL,
         confidence=row_confidence,
+        since=_release(filename, raw, "since"),
+        fixed_in=_release(filename, raw, "fixed_in"),
         options={key: value for key, value in raw.items() if key not in _ROW_KEYS},
     )
 
@@ -256,9 +298,7 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
     members: dict[tuple[str, str], list[tuple[Rule, Row]]] = {}
     prefixes: dict[str, tuple[Rule, Row]] = {}
     modules: dict[str, tuple[Rule, Row]] = {}
-    words: dict[str, dict[str, list[Rule]]] = {
-        key: {} for key in ("methods", "attributes", "keywords", "strings", "functions")
-    }
+    words: dict[str, dict[str, list[Rule]]] = {key: {} for key in _WORDS}
     triggers: set[str] = set()
     for rule in rules.values():
         for row in rule.rows:
@@ -295,6 +335,7 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
         attributes=frozenset(words["attributes"]),
         keywords=frozenset(words["keywords"]),
         words=tuple(sorted(words["strings"])),
+        syntax=frozenset(getattr(ast, name) for name in words["syntax"]),
         roots=frozenset(roots),
     )
     return RuleSet(

@@ -17,7 +17,8 @@ class Row:
     begin so).
     ``action`` is ``rewrite`` (``to`` is set), ``remove`` or ``flag``.
     ``call`` maps signatures: ``(device) -> (device, /)``; see ``codemods.arguments``.
-    ``options`` carries keys that only the rule's own codemod reads.
+    ``options`` carries keys that only the rule's own codemod reads. ``since`` and ``fixed_in`` are Neuron SDK releases
+    (see ``rules.sdk``).
     """
 
     source: str
@@ -31,6 +32,8 @@ class Row:
     applicability: Applicability = Applicability.MANUAL
     confidence: Confidence = Confidence.DOCUMENTED
     options: dict[str, Any] = field(default_factory=dict)
+    since: str | None = None
+    fixed_in: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule file."""
+    """One rule file; ``since`` and ``fixed_in`` are Neuron SDK releases (see ``rules.sdk``)."""
 
     code: str
     name: str

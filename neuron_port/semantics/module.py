@@ -54,6 +54,7 @@ class Watch:
     attributes: frozenset[str] = frozenset()
     keywords: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
+    syntax: frozenset[type] = frozenset()
     roots: frozenset[str] = frozenset()
 
 
@@ -65,6 +66,7 @@ class Collected:
     attributes: list[ast.Attribute] = field(default_factory=list)
     keywords: list[ast.keyword] = field(default_factory=list)
     strings: list[ast.expr] = field(default_factory=list)
+    syntax: list[ast.AST] = field(default_factory=list)
     imports: list[Binding] = field(default_factory=list)
     stars: list[tuple[ast.ImportFrom, str]] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=list)
@@ -154,7 +156,7 @@ class Module:
         """Visit the nodes of one scope. This is the loop that the time goes into: no calls for the common nodes."""
         watch, found = self.watch, self.found
         methods, attributes, keywords, words = watch.methods, watch.attributes, watch.keywords, watch.words
-        references = scope.references
+        references, syntax = scope.references, watch.syntax
         pop, push, link = stack.pop, stack.append, self._linked.append
         name_type, attribute_type, call_type, constant_type = ast.Name, ast.Attribute, ast.Call, ast.Constant
         while stack:
@@ -174,6 +176,8 @@ class Module:
                     found.strings.append(node)
                 continue
             link(node)
+            if cls in syntax:
+                found.syntax.append(node)
             if cls is attribute_type:
                 value = node.value
                 value.parent = node
@@ -236,7 +240,7 @@ class Module:
 
     def _order(self) -> None:
         found = self.found
-        for nodes in (found.methods, found.attributes, found.keywords, found.strings):
+        for nodes in (found.methods, found.attributes, found.keywords, found.strings, found.syntax):
             nodes.sort(key=_place)
         for index in (found.calls, found.functions, found.classes):
             for nodes in index.values():

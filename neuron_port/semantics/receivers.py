@@ -239,7 +239,7 @@ class Receivers:
         function = binding.scope.node
         if isinstance(function, ast.FunctionDef) and function.name == "forward":
             around = enclosing_class(function)
-            if around is not None and self.is_module_class(around) and binding.name != "self":
+            if around is not None and self.is_module_class(around) and _may_be_tensor(binding):
                 return Evidence("tensor", Grade.FLOW, f"an input of {around.name}.forward")
         return self._used(binding.name, binding)
 
@@ -444,6 +444,23 @@ class Receivers:
         return self._usage
 
 
+def _may_be_tensor(binding: Binding) -> bool:
+    """Whether a parameter of ``forward`` is not declared, or given a default, as something else than a tensor."""
+    arguments = binding.node.parent
+    if binding.name == "self" or (
+        isinstance(arguments, ast.arguments) and binding.node in (arguments.vararg, arguments.kwarg)
+    ):
+        return False
+    if isinstance(binding.value, ast.Constant) and binding.value.value is not None:
+        return False
+    if binding.annotation is None:
+        return True
+    named = {part.id for part in ast.walk(binding.annotation) if isinstance(part, ast.Name)}
+    return not named or bool(named - _PLAIN_TYPES)
+
+
+# Annotations of parameters that no tensor can be; what is around them (Optional, Union) says nothing.
+_PLAIN_TYPES = frozenset("int float bool str dict Dict Any Optional Union None Callable Literal".split())
 _MODULE_BASES = frozenset("Module LightningModule PreTrainedModel ModelMixin Sequential ModuleList".split())
 _FROM_PRETRAINED = frozenset({"from_pretrained", "from_config", "from_single_file"})
 _TENSOR_LEAVES = frozenset(

@@ -1,0 +1,130 @@
+"""Is an expression a tensor, of which kind, and where: ``semantics.tensors``."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from neuron_port.semantics.module import Module, Watch
+from neuron_port.semantics.receivers import Receivers
+from neuron_port.semantics.tensors import Tensors
+
+HEAD = """
+import numpy as np
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x, n: int = 3):
+        y = x.float()
+        mask = x > 0
+        both = mask & (y < 1)
+        ids = x.argsort()
+        a = np.zeros(3)
+        host = torch.from_numpy(a)
+        flag = n > 2
+        return here({expression})
+"""
+
+
+def ask(expression: str, head: str = HEAD):
+    text = textwrap.dedent(head.format(expression=expression))
+    module = Module(text, ast.parse(text), Watch(roots=frozenset({"torch", "numpy"})))
+    (call,) = module.calls_of("here")
+    return Tensors(module, Receivers(module)), call.args[0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "dtype"),
+    [
+        ("x", None),
+        ("mask", "bool"),
+        ("both", "bool"),
+        ("~mask", "bool"),
+        ("torch.isnan(x)", "bool"),
+        ("x.eq(0)", "bool"),
+        ("x == 0", "bool"),
+        ("mask.unsqueeze(-1)", "bool"),
+        ("torch.zeros(3, dtype=torch.bool)", "bool"),
+        ("x.to(torch.bool)", "bool"),
+        ("ids", "int"),
+        ("torch.arange(x.shape[0])", "int"),
+        ("torch.arange(0, 1, 0.1)", "float"),
+        ("torch.tensor([1, 2])", "int"),
+        ("y", "float"),
+        ("y * 2", "float"),
+        ("ids / 2", "float"),
+        ("ids + 1", "int"),
+        ("torch.view_as_complex(x)", "complex"),
+        ("torch.where(mask, y, 0)", "float"),
+        ("y[mask]", "float"),
+    ],
+)
+def test_tensors_and_the_kind_of_their_elements(expression, dtype):
+    tensors, node = ask(expression)
+    found = tensors.of(node)
+    assert found is not None
+    assert found.dtype == dtype
+    assert tensors.is_mask(node) is (dtype == "bool")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "a",
+        "a > 0",
+        "np.isnan(a)",
+        "n",
+        "flag",
+        "x.shape[0]",
+        "x.shape[0] > 3",
+        "x.item()",
+        "not mask",
+        "len(x)",
+        "x.dtype == torch.bool",
+        "x is None",
+        "[1, 2]",
+        "unknown",
+    ],
+)
+def test_what_is_no_tensor(expression):
+    tensors, node = ask(expression)
+    assert tensors.of(node) is None
+
+
+def test_names_count_by_what_their_own_scope_does():
+    head = """
+    import torch
+    def first(x):
+        return x.unsqueeze(0)
+    def second(x):
+        return here({expression})
+    """
+    tensors, node = ask("x > 0", head)
+    assert tensors.of(node) is None
+    tensors, node = ask("x.masked_fill(x > 0, 1)", head)
+    assert tensors.of(node.args[0]).text == ".masked_fill is used on x"
+
+
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        ("host", True),
+        ("host > 0", True),
+        ("x.cpu()", True),
+        ("x.cpu() > 0", True),
+        ('x.to("cpu")', True),
+        ("torch.arange(3)", True),
+        ("torch.arange(3, device=x.device)", False),
+        ("x", False),
+        ("mask", False),
+        ("host.cuda()", False),
+        ("host + x", False),
+    ],
+)
+def test_what_is_on_the_host(expression, answer):
+    tensors, node = ask(expression)
+    assert tensors.on_host(node) is answer
