@@ -20,13 +20,14 @@ from neuron_port.semantics.scopes import Binding, BindingKind
 
 _MAX_DEPTH = 8
 
-# Methods that tensors have and numpy arrays, lists and dictionaries do not.
+# Methods that tensors have and modules, numpy arrays, lists and dictionaries do not.
 _DECISIVE = frozenset(
-    "backward detach unsqueeze permute requires_grad_ masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full "
-    "new_empty index_select index_add_ index_copy_ scatter_ scatter_add_ gather expand expand_as view_as contiguous numel "
-    "is_cuda is_contiguous unbind chunk softmax log_softmax logsumexp topk bmm matmul_ addmm zero_ clamp_ mul_ add_ sub_ div_ copy_ "
-    "normal_ uniform_ fill_ bernoulli_ float half bfloat16 long double int bool type_as grad_fn requires_grad retain_grad data_ptr "
-    "cuda cpu element_size repeat_interleave index_fill_ isnan isinf lt gt ge le eq ne logical_not cumsum_ unsqueeze_ squeeze_".split()
+    "backward detach unsqueeze permute masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full "
+    "new_empty index_select index_add_ index_copy_ scatter_ scatter_add_ gather expand expand_as view_as contiguous "
+    "numel is_cuda is_contiguous unbind chunk softmax log_softmax logsumexp topk bmm matmul_ addmm zero_ clamp_ mul_ "
+    "add_ sub_ div_ copy_ normal_ uniform_ fill_ bernoulli_ long int bool type_as grad_fn requires_grad retain_grad "
+    "data_ptr element_size repeat_interleave index_fill_ isnan isinf lt gt ge le eq ne logical_not cumsum_ unsqueeze_ "
+    "squeeze_".split()
 )
 # Names of torch that give something else than a tensor.
 _NO_TENSOR = frozenset(
@@ -195,6 +196,8 @@ class Tensors:
         for node in scope.references.get(name, ()):
             parent = node.parent
             if isinstance(parent, ast.Attribute) and parent.value is node and parent.attr in _DECISIVE:
+                if parent.attr == "backward" and getattr(parent.parent, "args", None):
+                    continue  # accelerator.backward(loss), engine.backward(loss)
                 return Evidence("tensor", Grade.USAGE, f".{parent.attr} is used on {name}")
         return None
 

@@ -109,6 +109,13 @@ def test_names_count_by_what_their_own_scope_does():
     assert tensors.of(node.args[0]).text == ".masked_fill is used on x"
 
 
+@pytest.mark.parametrize("used", ["accelerator.backward(loss)", "accelerator.float()", "accelerator.shape"])
+def test_what_modules_and_engines_have_too_is_no_evidence(used):
+    head = f"import torch\ndef f(accelerator, loss):\n    {used}\n    return here({{expression}})\n"
+    tensors, node = ask("accelerator > 0", head)
+    assert tensors.of(node) is None
+
+
 @pytest.mark.parametrize(
     ("expression", "answer"),
     [
