@@ -20,13 +20,14 @@ from neuron_port.semantics.scopes import Binding, BindingKind
 
 _MAX_DEPTH = 8
 
+_NO_VALUES = frozenset({BindingKind.IMPORT, BindingKind.FUNCTION, BindingKind.CLASS, BindingKind.EXCEPT})
 # Methods that tensors have and modules, numpy arrays, lists and dictionaries do not.
 _DECISIVE = frozenset(
     "backward detach unsqueeze permute masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full "
-    "new_empty index_select index_add_ index_copy_ scatter_ scatter_add_ gather expand expand_as view_as contiguous "
+    "new_empty index_select index_add_ index_copy_ scatter_ scatter_add_ expand expand_as view_as contiguous "
     "numel is_cuda is_contiguous unbind chunk softmax log_softmax logsumexp topk bmm matmul_ addmm zero_ clamp_ mul_ "
     "add_ sub_ div_ copy_ normal_ uniform_ fill_ bernoulli_ long int bool type_as grad_fn requires_grad retain_grad "
-    "data_ptr element_size repeat_interleave index_fill_ isnan isinf lt gt ge le eq ne logical_not cumsum_ unsqueeze_ "
+    "data_ptr element_size repeat_interleave index_fill_ isnan isinf logical_not cumsum_ unsqueeze_ "
     "squeeze_".split()
 )
 # Names of torch that give something else than a tensor.
@@ -154,7 +155,7 @@ class Tensors:
         if not hasattr(node, "scope"):
             return None
         bindings = [binding for binding in self.module.bindings(node) if binding.kind is not BindingKind.DELETE]
-        if not bindings:
+        if not bindings or any(binding.kind in _NO_VALUES for binding in bindings):
             return None
         found: Evidence | None = None
         for binding in bindings:
