@@ -50,6 +50,10 @@ class InCode:
                 return True
             position = end
 
+    def is_code(self, position: int) -> bool:
+        """Whether what stands at ``position`` is code."""
+        return self._end_of_text(position) is None
+
     def _end_of_text(self, position: int) -> int | None:
         """Up to where there is no code from ``position`` on; ``None`` when it is in code."""
         data = self._data

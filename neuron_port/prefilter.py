@@ -18,15 +18,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from ahocorasick_rs import BytesAhoCorasick
+
 from neuron_port.incode import InCode
-from neuron_port.wordsearch import WordSearch
 
 _SUPPRESSION = b"neuron-port:"
 _IMPORT = "import "
 _AND = " & "
 _SHORTEST = 3
-# Fewer words are looked for sooner than it is told code from documentation.
-_FEW = 12
+# What stands in front of an import statement on its line.
+_BEFORE_STATEMENT = re.compile(rb"(?:^|[;:])[ \t]*\Z")
 
 _Target = bytes | re.Pattern[bytes]
 
@@ -74,12 +75,18 @@ class _Gate:
             else:
                 gate.targets.append(parts[0].encode())
 
-    def found(self, data: bytes, words: Collection[bytes] | None = None) -> Iterator[_Target]:
-        """What must stand in code of a file with this content; ``words``: those of ``inner`` that are known to be there."""
+    def found(self, words: Collection[bytes]) -> Iterator[_Target]:
+        """What must stand in code of a file that holds these of all the words that matter."""
         yield from self.targets
         for word, gate in self.inner.items():
-            if word in (data if words is None else words):
-                yield from gate.found(data)
+            if word in words:
+                yield from gate.found(words)
+
+    def words(self) -> Iterator[bytes]:
+        """All words that ``found`` asks about."""
+        for word, gate in self.inner.items():
+            yield word
+            yield from gate.words()
 
     def tidy(self) -> None:
         """Plain words first, shortest first, and none that holds another one: that one finds the file as well."""
@@ -104,7 +111,9 @@ class Prefilter:
             else:
                 self._words.add([first, *others])
         self._words.tidy()
-        self._search = WordSearch([*self._words.inner, _SUPPRESSION])
+        gates = (self._words, *self._packages.values())
+        self._known = sorted({_SUPPRESSION, *(word for gate in gates for word in gate.words())})
+        self._search = BytesAhoCorasick(self._known)
         names = rb"(" + (_union(self._packages) or rb"(?!)") + rb")\b"
         # Both begin with a word, which makes them fast; they let prose through.
         self._from = re.compile(rb"from[ \t]+" + names)
@@ -112,40 +121,40 @@ class Prefilter:
 
     def wants(self, data: bytes) -> bool:
         """Whether a trigger stands in ``data`` outside comments and multi-line strings, or a suppression anywhere."""
-        words = self._search.found(data)
+        found = self._search.find_matches_as_indexes(data, overlapping=True)
+        words = {self._known[index] for index in {match[0] for match in found}}
         if _SUPPRESSION in words:
             return True
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         code = InCode(data)
-        for target in self._words.found(data, words):
-            if code.has(target):
-                return True
-        return any(self._wants_package(data, code, package) for package in sorted(self._imported(data)))
+        if any(code.has(target) for target in self._words.found(words)):
+            return True
+        for package, places in sorted(self._imported(data).items()):
+            gate = self._packages[package]
+            # Examples in documentation import it as well.
+            if any(_begins_statement(data, place) and code.is_code(place) for place in places):
+                if gate.open or any(code.has(target) for target in gate.found(words)):
+                    return True
+        return False
 
-    def _imported(self, data: bytes) -> set[bytes]:
-        packages = set(self._from.findall(data))
+    def _imported(self, data: bytes) -> dict[bytes, list[int]]:
+        """The packages that matter with the places of what looks like an import of them."""
+        packages: dict[bytes, list[int]] = {}
+        for match in self._from.finditer(data):
+            packages.setdefault(match[1], []).append(match.start())
         for match in self._import.finditer(data):
             # Of "import a, b" the pattern names the last one that is looked for.
             roots = {re.split(rb"[ \t.]", name.strip(), maxsplit=1)[0] for name in match.group()[6:].split(b",")}
-            packages |= roots & self._packages.keys()
+            for package in roots & self._packages.keys():
+                packages.setdefault(package, []).append(match.start())
         return packages
 
-    def _wants_package(self, data: bytes, code: InCode, package: bytes) -> bool:
-        gate = self._packages[package]
-        if len(gate.inner) < _FEW or gate.open:
-            is_used = gate.open or any(code.has(target) for target in gate.found(data))
-            return is_used and code.has(_import_of(package))
-        # Examples in documentation import it as well: to see that is cheaper than many words.
-        return code.has(_import_of(package)) and any(code.has(target) for target in gate.found(data))
+
+def _begins_statement(data: bytes, place: int) -> bool:
+    line = data[data.rfind(b"\n", 0, place) + 1 : place]
+    return not line or _BEFORE_STATEMENT.search(line) is not None
 
 
 def _union(words: Iterable[bytes]) -> bytes:
     return b"|".join(re.escape(word) for word in sorted(words))
-
-
-def _import_of(package: bytes) -> re.Pattern[bytes]:
-    name = re.escape(package) + rb"\b"
-    return re.compile(
-        rb"(?:^|[;:])[ \t]*(?:from[ \t]+" + name + rb"|import[ \t]+(?:[\w., \t]*,[ \t]*)?" + name + b")", re.MULTILINE
-    )
