@@ -86,8 +86,8 @@ fix = "Nothing"
 severity = "info"
 applicability = "manual"
 confidence = "documented"
-requires = { torch = ">=2.6", torch-neuronx = ">=2.10" }
-since = "2.10"
+requires = { torch = ">=2.6", torch-neuronx = ">=2.33" }
+since = "2.33"
 sources = [ { text = "a book", checked = "2026-11-30" }, { url = "https://example.com/x", checked = "2026-11-29" } ]
 [[example]]
 before = """
@@ -110,8 +110,8 @@ A rule with everything
 severity    info
 fix         manual
 confidence  documented
-requires    torch >=2.6, torch-neuronx >=2.10
-since       2.10
+requires    torch >=2.6, torch-neuronx >=2.33
+since       2.33
 
 Why
   The first paragraph of this text is longer than a line of a terminal with
