@@ -23,7 +23,6 @@ from neuron_port.codemods.argument_table import (
     called,
     entries,
     is_unset,
-    matches,
     report_entry,
     value_of,
 )
@@ -40,8 +39,6 @@ def inspect(site: Site) -> Iterator[Report]:
     """Report a compilation set up for another backend, or for none by name."""
     if site.form == "method":
         yield from _method(site)
-    elif site.form == "assign":
-        yield from _setting(site)
     elif site.form == "decorator" and site.call is None:
         yield from _bare_decorator(site)
     elif site.row is not None and "arguments" in site.row.options:
@@ -115,14 +112,3 @@ def _method(site: Site) -> Iterator[Report]:
             report.applicability = min(report.applicability, Applicability.UNSAFE)
         yield report
 
-
-def _setting(site: Site) -> Iterator[Report]:
-    """``torch._dynamo.config.automatic_dynamic_shapes = True``."""
-    parent = site.node.parent
-    if not isinstance(parent, ast.Assign) or not matches(site, parent.value, site.row.options):
-        return
-    new = site.row.options["new"]
-    yield site.report(
-        applicability=Applicability.UNSAFE,
-        operations=[] if site.context.portable else [Replace(parent.value, new)],
-    )
