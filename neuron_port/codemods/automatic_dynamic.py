@@ -44,7 +44,9 @@ def inspect(site: Site) -> Iterator[Report]:
     operations = []
     if spelling is not None:
         anchor = _anchor(site.node)
-        operations = [InsertStatement(anchor, f"{spelling.text} = False", above=True), *spelling.operations]
+        apart = 1 if isinstance(anchor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else 0
+        setting = InsertStatement(anchor, f"{spelling.text} = False", above=True, apart=apart)
+        operations = [setting, *spelling.operations]
     yield site.report(operations=operations)
 
 

@@ -127,6 +127,8 @@ def test_decorators() -> None:
         import torch
         from torch import compile
 
+        torch._dynamo.config.automatic_dynamic_shapes = False
+
         @torch.compile
         def f(x): return x
 
@@ -139,6 +141,8 @@ def test_decorators() -> None:
         """
         import torch
         from torch import compile
+
+        torch._dynamo.config.automatic_dynamic_shapes = False
 
         @torch.compile(backend="neuron")
         def f(x): return x

@@ -35,7 +35,7 @@ ENTRY = {
     "names", "follow", "spared_by", "needs", "inside", "beside",
     "severity", "applicability", "confidence", "message", "requires",
 }  # fmt: skip
-FAMILIES = {"xla": "NP2", "core": "NP0", "cuda": "NP1", "libraries": "NP7", "optimum": "NP3", "huggingface": "NP4"}
+FAMILIES = {"xla": "NP2", "core": "NP0", "cuda": "NP1", "libraries": "NP7", "optimum": "NP3", "huggingface": "NP4", "shapes": "NP6"}
 
 
 def document(path: Path) -> dict[str, Any]:
