@@ -7,7 +7,7 @@ from pathlib import Path
 
 from neuron_port.rules.examples import examples
 from neuron_port.rules.loader import RuleSet, load_rules
-from neuron_port.rules.model import Row, Rule
+from neuron_port.rules.model import Example, Row, Rule
 
 FOLDER = Path(__file__).resolve().parent / "rules"
 _ROWS_SHOWN = 400
@@ -51,7 +51,7 @@ def _page(rule: Rule) -> str:
     if shown:
         lines += ["## Examples", ""]
         for example in shown:
-            lines += _example(example.before, example.after)
+            lines += _example(example)
     if rule.rows:
         lines += ["## Names", "", "| name | becomes | severity | fix |", "| --- | --- | --- | --- |"]
         lines += [_row(row) for row in rule.rows[:_ROWS_SHOWN]]
@@ -63,25 +63,17 @@ def _page(rule: Rule) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _example(before: str, after: str | None) -> list[str]:
-    if after is None:
-        return ["Left alone:", "", "```python", before.rstrip("\n"), "```", ""]
-    if after == before:
-        return ["Found:", "", "```python", before.rstrip("\n"), "```", ""]
-    return [
-        "Before:",
-        "",
-        "```python",
-        before.rstrip("\n"),
-        "```",
-        "",
-        "After:",
-        "",
-        "```python",
-        after.rstrip("\n"),
-        "```",
-        "",
-    ]
+def _example(example: Example) -> list[str]:
+    if example.after is None:
+        return ["Left alone:", "", *_block(example.before, example.language)]
+    if example.after == example.before:
+        return ["Found:", "", *_block(example.before, example.language)]
+    before, after = _block(example.before, example.language), _block(example.after, example.language)
+    return ["Before:", "", *before, "After:", "", *after]
+
+
+def _block(text: str, language: str) -> list[str]:
+    return [f"```{language}", text.rstrip("\n"), "```", ""]
 
 
 def _row(row: Row) -> str:

@@ -1,16 +1,14 @@
-"""Which files a command works on: the files that were named, and the Python files below the folders that were."""
+"""Which files a command works on: the files that were named, and the files of known kinds below the folders that were."""
 
 from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from neuron_port.files.kinds import PYTHON_SUFFIXES, kind_of_name, kind_of_script
 from neuron_port.gitignore import IgnoreRules
-
-PYTHON_SUFFIXES = (".py", ".pyi", ".pyw")
 
 # Folders that hold other people's code, build results or a tool's own data.
 DEFAULT_EXCLUDE = (
@@ -44,8 +42,6 @@ DEFAULT_EXCLUDE = (
     "venv",
 )
 
-_SHEBANG = re.compile(rb"#![^\r\n]*python")
-
 
 class MissingPath(Exception):
     """A path that was named does not exist. ``path`` is the path as it was given."""
@@ -76,10 +72,10 @@ def discover(paths: Sequence[Path], *, exclude: Sequence[str] = DEFAULT_EXCLUDE,
     """Return the files to work on, each once, in a fixed order.
 
     A file that is named is always taken, whatever it is called. A folder is walked in the order of its names, and
-    gives its Python files (by suffix, or by a Python shebang in an executable file without suffix) but for those
-    that ``exclude`` or git's ignore files leave out. Both do not count against the folder that was named itself.
+    gives its files of known kinds (by name, or by the first line of an executable file without suffix; see
+    ``files.kinds``) but for those that ``exclude`` or git's ignore files leave out. Both do not count against the folder that was named itself.
     Links to folders are not followed, so that there are no loops; of a file and links to it, one is taken, the file
-    first. Broken links and other things that only look like Python files are given too, as is a folder that cannot
+    first. Broken links and other things that only look like such files are given too, as is a folder that cannot
     be listed: reading them says what is wrong.
 
     Args:
@@ -147,7 +143,7 @@ def _walk(start: str, exclude: _IgnoreFile) -> Iterator[tuple[str, bool]]:
         chain = _with_own_ignore_files(path, chain, {entry.name for entry in entries})
         for entry in entries:
             name, is_folder = entry.name, entry.is_dir(follow_symlinks=False)
-            if not is_folder and not name.endswith(PYTHON_SUFFIXES) and not _is_script(entry):
+            if not is_folder and not name.endswith(PYTHON_SUFFIXES) and not _is_known(entry):
                 continue
             is_link = not is_folder and entry.is_symlink()
             if is_link and os.path.isdir(entry):
@@ -160,16 +156,18 @@ def _walk(start: str, exclude: _IgnoreFile) -> Iterator[tuple[str, bool]]:
             todo.append((inner, is_link, chain))
 
 
-def _is_script(entry: os.DirEntry[str]) -> bool:
-    if "." in entry.name:
-        return False
+def _is_known(entry: os.DirEntry[str]) -> bool:
+    """Whether a file is of a kind that is looked at, and not so large that it must be data."""
+    kind = kind_of_name(entry.path)
     try:
-        if not entry.is_file() or not entry.stat().st_mode & 0o111:
+        if kind is not None:
+            return entry.is_symlink() or entry.stat().st_size <= kind.max_bytes
+        if "." in entry.name or not entry.is_file() or not entry.stat().st_mode & 0o111:
             return False
         with open(entry, "rb") as stream:
-            return _SHEBANG.match(stream.read(200)) is not None
+            return kind_of_script(stream.read(200)) is not None
     except OSError:
-        return False
+        return kind is not None
 
 
 def _ignored(path: str, chain: _Chain) -> bool:

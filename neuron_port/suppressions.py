@@ -16,6 +16,8 @@ INVALID = "NP003"
 MARKER = "neuron-port:"
 
 _COMMENT = re.compile(r"#\s*neuron-port:\s*(?P<body>(?:(?!#\s*neuron-port:).)*)")
+_COMMENT_IN_LINE = re.compile(r"(?:^|(?<=\s))#\s*neuron-port:.*")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _BODY = re.compile(r"(?P<kind>ignore-file|ignore)(?![\w-])(?:\s*\[(?P<codes>[^\[\]]*)\])?(?P<reason>.*)", re.DOTALL)
 _FIRST_WORD = re.compile(r"[\s:(]*([\w-]+)")
 _LOOKS_LIKE_CODE = re.compile(r"[A-Z]+[0-9]+")
@@ -56,12 +58,50 @@ class Suppressions:
     """The suppressions of one file.
 
     ``later_rows`` leads from a line that cannot end in a comment (in a string of several lines, or before a
-    backslash) to a later line of the same statement.
+    backslash) to a later line of the same statement; ``rows_above`` from a line to those of comments that stand
+    alone above it and speak about it.
     """
 
     items: tuple[Suppression, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     later_rows: Mapping[int, int] = field(default_factory=dict)
+    rows_above: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def parse_lines(cls, text: str) -> Suppressions:
+        """Find the suppressions in a file in which ``#`` begins a comment wherever a blank is in front of it.
+
+        A comment that has its line for itself speaks about the line below: not every format has room for one at the
+        end of a line. Lines that end in a backslash are one with what follows.
+        """
+        if MARKER not in text:
+            return cls()
+        found: list[Suppression | Mistake] = []
+        later_rows: dict[int, int] = {}
+        rows_above: dict[int, tuple[int, ...]] = {}
+        above: list[int] = []
+        in_statements = False
+        for row, line in enumerate(_LINE_END.split(text), start=1):
+            match = _COMMENT_IN_LINE.search(line)
+            alone = line.lstrip().startswith("#")
+            if match is not None:
+                read = list(_read_comment(match[0], row, match.start(), on_top=alone and not in_statements))
+                found.extend(read)
+                if alone and any(isinstance(item, Suppression) and not item.whole_file for item in read):
+                    above.append(row)
+            if alone:
+                continue
+            if above:
+                rows_above[row] = tuple(above)
+            if line.endswith("\\"):
+                later_rows[row] = row + 1
+                in_statements = True
+                continue
+            in_statements = in_statements or bool(line.strip())
+            above.clear()
+        items = tuple(item for item in found if isinstance(item, Suppression))
+        mistakes = tuple(item for item in found if isinstance(item, Mistake))
+        return cls(items, mistakes, later_rows, rows_above)
 
     @classmethod
     def parse(cls, text: str) -> Suppressions:
@@ -79,7 +119,8 @@ class Suppressions:
             if token.type == tokenize.COMMENT:
                 later_rows.pop(row, None)
                 alone = not token.line[: token.start[1]].strip()
-                found.extend(_read_comment(token, on_top=alone and not in_statements))
+                on_top = alone and not in_statements
+                found.extend(_read_comment(token.string, row, token.start[1], on_top=on_top))
             elif token.type in _STRING_STARTS:
                 string_starts.append(row)
             elif token.type in _STRING_ENDS:
@@ -139,6 +180,7 @@ class Suppressions:
         if finding.end_location.column == 1 and last > first:
             last -= 1
         rows = {first, last, self._row_of_comment(first), self._row_of_comment(last)}
+        rows.update(self.rows_above.get(first, ()))
         hides = [scope for scope in scopes if scope.covers(finding.code, rows)]
         for scope in hides:
             scope.used.add(finding.code)
@@ -199,9 +241,9 @@ def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
         return
 
 
-def _read_comment(token: tokenize.TokenInfo, on_top: bool) -> Iterator[Suppression | Mistake]:
-    row, column = token.start
-    for match in _COMMENT.finditer(token.string):
+def _read_comment(comment: str, row: int, column: int, *, on_top: bool) -> Iterator[Suppression | Mistake]:
+    """What a comment says that begins in line ``row`` behind ``column`` characters."""
+    for match in _COMMENT.finditer(comment):
         start = Location(row, column + match.start() + 1)
         end = Location(row, column + len(match[0].rstrip()) + match.start() + 1)
         body = _BODY.fullmatch(match["body"].rstrip())

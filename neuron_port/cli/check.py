@@ -65,7 +65,7 @@ def command(
         click.echo(f"Wrote {number} findings to {write_baseline}.", err=True)
         return 0
     if report.files == 0:
-        click.echo("neuron-port: warning: no Python files found", err=True)
+        click.echo("neuron-port: warning: no files to check", err=True)
     if output_file is not None and color == "auto":
         color = "never"
     with opened(output_file) as stream:

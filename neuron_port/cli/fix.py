@@ -62,7 +62,7 @@ def command(
             stream = sys.stderr
             sys.stdout.buffer.write(data)
     if not results:
-        click.echo("neuron-port: warning: no Python files found", err=True)
+        click.echo("neuron-port: warning: no files to check", err=True)
     left = in_order(finding for result in results for finding in result.remaining)
     if apply:
         # A fix does not work out the edits of what it leaves.

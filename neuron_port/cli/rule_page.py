@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from neuron_port.engine import rule_url
 from neuron_port.reporting.paint import Paint
 from neuron_port.reporting.width import wrap
-from neuron_port.rules.loader import shipped_folder
+from neuron_port.rules.examples import fixtures
 from neuron_port.rules.model import Example, Rule
 
 _LABEL = 12
@@ -82,12 +82,11 @@ def _item(bullet: str, text: str, columns: int, indent: str) -> Iterator[str]:
 
 def _fixture(code: str) -> tuple[Example, ...]:
     """The shipped files that the rule is tested with, for a rule that brings no example of its own."""
-    folder = shipped_folder("fixtures") / code
-    try:
-        before, after = ((folder / name).read_text(encoding="utf-8") for name in ("before.py", "after.py"))
-    except OSError:
-        return ()
-    return (Example(before, after),)
+    return tuple(
+        Example(fixture.before, after)
+        for fixture in fixtures(code)
+        if fixture.before is not None and (after := fixture.after.get("after")) is not None
+    )
 
 
 def _example(example: Example, paint: Paint) -> Iterator[str]:

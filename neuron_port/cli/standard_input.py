@@ -12,7 +12,7 @@ from neuron_port.cli.work import Fixed, left_of, line_reader, unreadable
 from neuron_port.findings import Applicability, Finding
 from neuron_port.reporting.diff import unified_diff
 from neuron_port.reporting.report import Report, shown_path
-from neuron_port.sources.python import UnreadableFile, decode, encode, split_lines
+from neuron_port.sources.python import UnreadableFile, encode, split_lines
 
 
 class StandardInput:
@@ -37,7 +37,7 @@ class StandardInput:
         """
         engine = self._session.engine
         try:
-            source = decode(self._name, self._data)
+            source = engine.source(self._name, self._data)
         except UnreadableFile as error:
             return Report(1, unreadable(engine, self._name, error.message, error.row, error.column))
         self._lines = split_lines(source.text)
@@ -57,7 +57,7 @@ class StandardInput:
         engine, name = self._session.engine, str(self._name)
         before = self._data
         try:
-            source = decode(self._name, before)
+            source = engine.source(self._name, before)
             result = engine.fix_text(source.text, name, level=level, annotate=annotate, ignored=self._ignored)
             self._data = encode(source, result.after)
         except UnreadableFile as error:

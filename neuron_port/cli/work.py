@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from neuron_port.config import Config
 from neuron_port.engine import Engine, FileFix, rule_url
+from neuron_port.files.kinds import kind_of
 from neuron_port.findings import Applicability, Finding, Location
 from neuron_port.reporting.report import shown_path
 from neuron_port.sources.python import UnreadableFile, read_bytes, split_lines, write_atomic
@@ -51,7 +52,10 @@ class CheckFile:
             return None
         project = self.engine.project
         pins = "" if project is None else project.digest(path)
-        return self.cache.key(data, " ".join(["edits" if self.with_edits else "", pins, *ignored]))
+        kind = kind_of(path, data)
+        # What inspectors say depends on the name too: "requirements-gpu.txt", a folder "docker".
+        name = "" if kind.name == "python" else f"{kind.name} {path}"
+        return self.cache.key(data, " ".join(["edits" if self.with_edits else "", name, pins, *ignored]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,9 @@ _ROW_KEYS = (
 _WORDS = ("methods", "attributes", "keywords", "strings", "functions", "syntax")
 _CODE = re.compile(r"[A-Z]{2,8}\d{3,4}\Z")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+# Rules about what a project has besides Python: requirements, launchers, containers, configurations.
+FILE_FAMILY = "project"
+_VARIABLE = "env:"
 _SUSPICIONS = {"inferred", "prerelease"}
 
 
@@ -65,7 +68,8 @@ class RuleSet:
     import statements (rows with ``forms = ["import"]``) to their rule and row; ``methods``,
     ``attributes``, ``keywords``, ``functions`` (definitions) and ``strings`` map a trigger word to the rules whose codemod asked for it,
     ``syntax`` the name of a class of ``ast`` nodes.
-    ``heads`` holds all names of rows with the modules they are in, ``member_roots`` the packages of ``members``. ``digest`` changes with every change of a rule.
+    Rules about files that are not Python (the family ``project``) keep to themselves: ``file_triggers``,
+    ``file_rows`` and ``file_stems`` (what stands in front of a ``*``) are theirs; rows for environment variables serve both. ``heads`` holds all names of rows with the modules they are in, ``member_roots`` the packages of ``members``. ``digest`` changes with every change of a rule.
     """
 
     rules: Mapping[str, Rule]
@@ -82,6 +86,9 @@ class RuleSet:
     syntax: Mapping[str, tuple[Rule, ...]]
     watch: Watch
     triggers: tuple[str, ...] = field(default=())
+    file_triggers: tuple[str, ...] = field(default=())
+    file_rows: Mapping[str, tuple[Rule, Row]] = field(default_factory=dict)
+    file_stems: tuple[tuple[str, tuple[Rule, Row]], ...] = field(default=())
     heads: frozenset[str] = field(default=frozenset())
     member_roots: frozenset[str] = field(default=frozenset())
 
@@ -133,6 +140,17 @@ class RuleSet:
             found = self.prefixes.get(head)
             if found is not None:
                 return found
+
+    def file_row(self, name: str) -> tuple[Rule, Row] | None:
+        """The row for a name in files of a project, such as ``env:NCCL_DEBUG``.
+
+        A row of a rule about such files comes before one of a rule about Python, a whole name before one that ends
+        in ``*``, of those the longest.
+        """
+        found = self.file_rows.get(name) or next(iter(self.exact(name)), None)
+        if found is not None:
+            return found
+        return next((known for stem, known in self.file_stems if name.startswith(stem)), None) or self.row(name)
 
 
 def is_about_arguments(row: Row) -> bool:
@@ -300,7 +318,21 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
     modules: dict[str, tuple[Rule, Row]] = {}
     words: dict[str, dict[str, list[Rule]]] = {key: {} for key in _WORDS}
     triggers: set[str] = set()
+    file_triggers: set[str] = set()
+    file_rows: dict[str, tuple[Rule, Row]] = {}
     for rule in rules.values():
+        wanted = file_triggers if rule.family == FILE_FAMILY else triggers
+        for trigger in triggers_of(rule):
+            problem = trigger_error(trigger)
+            if problem is not None:
+                raise RuleError(f"{rule.code}: trigger {trigger!r}: {problem}")
+            wanted.add(trigger)
+        if rule.family == FILE_FAMILY:
+            for row in rule.rows:
+                if row.source in file_rows:
+                    raise _taken(rule, row, file_rows[row.source][0])
+                file_rows[row.source] = (rule, row)
+            continue
         for row in rule.rows:
             if row.source.endswith(".*") or row.forms == ("import",):
                 table, key = modules, row.source
@@ -323,11 +355,9 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
         for kind, index in words.items():
             for word in rule.options[kind]:
                 index.setdefault(word, []).append(rule)
-        for trigger in triggers_of(rule):
-            problem = trigger_error(trigger)
-            if problem is not None:
-                raise RuleError(f"{rule.code}: trigger {trigger!r}: {problem}")
-            triggers.add(trigger)
+    variables = [each for name, found in names.items() if name.startswith(_VARIABLE) for each in found]
+    file_triggers.update(row.source.removeprefix(_VARIABLE).rstrip("*") for _, row in variables)
+    starred = [each for each in (*file_rows.values(), *variables) if each[1].source.endswith("*")]
     names = {name: found for name, found in names.items() if found}
     roots = {name.partition(".")[0] for name in (*names, *prefixes, *modules)} | {root for root, _ in members}
     watch = Watch(
@@ -348,6 +378,10 @@ def _index(rules: dict[str, Rule], digest: str) -> RuleSet:
         **{kind: {word: tuple(found) for word, found in index.items()} for kind, index in words.items()},
         watch=watch,
         triggers=tuple(sorted(triggers)),
+        file_triggers=tuple(sorted(file_triggers)),
+        file_rows=file_rows,
+        # Python's "sorted" is stable: of two alike, that of the project's rules stays in front.
+        file_stems=tuple(sorted(((each[1].source[:-1], each) for each in starred), key=lambda each: -len(each[0]))),
         heads=frozenset(_heads((*names, *prefixes))),
         member_roots=frozenset(root for root, _ in members),
     )

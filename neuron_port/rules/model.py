@@ -46,10 +46,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """Code before and after the fix, or code that a rule must leave alone (``after`` is ``None``)."""
+    """Code before and after the fix, or code that a rule must leave alone (``after`` is ``None``).
+
+    ``language`` is the word that stands behind the fence of a Markdown block.
+    """
 
     before: str
     after: str | None
+    language: str = "python"
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ def decode(path: Path, data: bytes) -> SourceFile:
             raise UnreadableFile(f"it is {name} text, which Python does not accept as source code")
     null = data.find(b"\0")
     if null >= 0:
-        raise UnreadableFile("it contains null bytes", *_place(data, null, "utf-8-sig"))
+        raise UnreadableFile("it contains null bytes", *place_of_byte(data, null, "utf-8-sig"))
     bom = data.startswith(BOM)
     body = data[len(BOM) :] if bom else data
     encoding = _declared_encoding(data)
@@ -122,7 +122,7 @@ def decode(path: Path, data: bytes) -> SourceFile:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
         message = f"byte 0x{body[error.start]:02x} is not valid {encoding}"
-        raise UnreadableFile(message, *_place(body, error.start, encoding)) from error
+        raise UnreadableFile(message, *place_of_byte(body, error.start, encoding)) from error
     except (LookupError, ValueError) as error:
         raise UnreadableFile(f"{encoding} is not a text encoding") from error
     if encoding not in _EXACT_ENCODINGS and not _gives_back(text, encoding, body):
@@ -154,7 +154,8 @@ def _gives_back(text: str, encoding: str, body: bytes) -> bool:
         return False
 
 
-def _place(data: bytes, offset: int, encoding: str) -> tuple[int, int]:
+def place_of_byte(data: bytes, offset: int, encoding: str) -> tuple[int, int]:
+    """Line and column, 1-based, of the byte at ``offset``."""
     before = _LINE_END_BYTES.split(data[:offset])
     return len(before), len(before[-1].decode(encoding, errors="replace")) + 1
 

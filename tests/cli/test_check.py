@@ -132,7 +132,7 @@ def test_a_file_is_coloured_on_demand_only(monkeypatch: pytest.MonkeyPatch) -> N
 def test_no_files() -> None:
     for command in ("check", "fix"):
         result = run(command)
-        assert result.stderr.startswith("neuron-port: warning: no Python files found\n")
+        assert result.stderr.startswith("neuron-port: warning: no files to check\n")
         assert result.exit_code == 0
     assert run("check").stdout == "Checked 0 files: no findings.\n"
 
