@@ -113,8 +113,8 @@ class Site:
     """A place where a rule was triggered.
 
     ``form`` is ``call``, ``attribute``, ``decorator``, ``context``, ``except``, ``annotation``, ``import``, ``assign``,
-    ``method``, ``value`` (attribute of a value), ``keyword``, ``syntax`` (a node of a class that the rule asked for) or
-    ``string``. ``node`` is the name, chain, call, keyword
+    ``method``, ``value`` (attribute of a value), ``keyword``, ``syntax`` (a node of a class that the rule asked for),
+    ``builtin`` (the call of a builtin function) or ``string``. ``node`` is the name, chain, call, keyword
     or literal; ``qualname`` what a name means; ``row`` the table row it matched.
     """
 

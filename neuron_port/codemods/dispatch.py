@@ -74,6 +74,11 @@ def sites(context: Context, rules: RuleSet) -> Iterator[Site]:
     for node in found.syntax:
         for rule in rules.syntax[type(node).__name__]:
             yield Site(context, rule, node, "syntax")
+    for name, wanting in rules.builtins.items():
+        for call in found.calls.get(name, ()):
+            if not module.bindings(call.func):
+                for rule in wanting:
+                    yield Site(context, rule, call, "builtin")
     for node in found.strings:
         text = node.value if isinstance(node, ast.Constant) else node.values[0].value
         for word, wanting in rules.strings.items():

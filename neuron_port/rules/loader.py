@@ -28,6 +28,7 @@ _OPTIONAL = (
     "strings",
     "functions",
     "syntax",
+    "builtins",
     "triggers",
     "map",
     "example",
@@ -48,7 +49,7 @@ _ROW_KEYS = (
     "since",
     "fixed_in",
 )
-_WORDS = ("methods", "attributes", "keywords", "strings", "functions", "syntax")
+_WORDS = ("methods", "attributes", "keywords", "strings", "functions", "syntax", "builtins")
 _CODE = re.compile(r"[A-Z]{2,8}\d{3,4}\Z")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 # Rules about what a project has besides Python: requirements, launchers, containers, configurations.
@@ -67,7 +68,7 @@ class RuleSet:
     maps the names in front of ``.*``, and ``modules`` what is only looked for in
     import statements (rows with ``forms = ["import"]``) to their rule and row; ``methods``,
     ``attributes``, ``keywords``, ``functions`` (definitions) and ``strings`` map a trigger word to the rules whose codemod asked for it,
-    ``syntax`` the name of a class of ``ast`` nodes.
+    ``syntax`` the name of a class of ``ast`` nodes, ``builtins`` the name of a builtin function.
     Rules about files that are not Python (the family ``project``) keep to themselves: ``file_triggers``,
     ``file_rows`` and ``file_stems`` (what stands in front of a ``*``) are theirs; rows for environment variables serve both. ``heads`` holds all names of rows with the modules they are in, ``member_roots`` the packages of ``members``. ``digest`` changes with every change of a rule.
     """
@@ -84,6 +85,7 @@ class RuleSet:
     functions: Mapping[str, tuple[Rule, ...]]
     strings: Mapping[str, tuple[Rule, ...]]
     syntax: Mapping[str, tuple[Rule, ...]]
+    builtins: Mapping[str, tuple[Rule, ...]]
     watch: Watch
     triggers: tuple[str, ...] = field(default=())
     file_triggers: tuple[str, ...] = field(default=())
@@ -235,10 +237,9 @@ def _rule(filename: str, document: dict[str, Any]) -> Rule:
     strange = [name for name in options["syntax"] if not isinstance(getattr(ast, name, None), type)]
     if strange:
         raise RuleError(f"{filename}: syntax {strange[0]!r} is no class of ast nodes")
-    if options["syntax"] and not document.get("triggers"):
-        raise RuleError(
-            f"{filename}: syntax needs triggers, since nodes have no words that a file could be searched for"
-        )
+    for key in ("syntax", "builtins"):
+        if options[key] and not document.get("triggers"):
+            raise RuleError(f"{filename}: {key} needs triggers, since it says no words that few files have")
     return Rule(
         code=code,
         name=name,

@@ -13,6 +13,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from neuron_port.semantics.literals import is_true
 from neuron_port.semantics.module import Module, ancestors, enclosing_class
 from neuron_port.semantics.receivers import Receivers
 from neuron_port.semantics.scopes import BindingKind
@@ -23,6 +24,9 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _MAX_DEPTH = 3
 # Methods that a framework's training loop calls once for each step.
 _STEPS = frozenset({"training_step", "compute_loss"})
+_COMPILING = frozenset(
+    "is_compiling is_dynamo_compiling is_torchdynamo_compiling is_scripting is_tracing is_exporting is_torch_fx_proxy".split()
+)
 _CHOOSING = frozenset({"argmax", "multinomial", "topk", "categorical"})
 _RANK = {"compiled": 0, "training": 1, "generation": 2, "forward": 3, "evaluation": 4}
 
@@ -33,13 +37,15 @@ class Place:
 
     ``kind`` is ``compiled``, ``training``, ``generation``, ``forward``, ``evaluation``, or ``""`` for code that nothing
     in the file repeats; ``text`` says it in words, as evidence. ``occasional``: the node stands under a condition that
-    holds only now and then (``step % 100 == 0``), on the way out of the loop, or in an error's path.
+    holds only now and then (``step % 100 == 0``), on the way out of the loop, or in an error's path; or one that the
+    compiler takes for false (``not torch.compiler.is_compiling()``). ``fullgraph``: compiled so that a graph break is an error.
     """
 
     kind: str
     text: str
     owner: ast.AST | None = None
     occasional: bool = False
+    fullgraph: bool = False
 
     @property
     def hot(self) -> bool:
@@ -58,7 +64,7 @@ class Places:
         self.receivers = receivers
         self._functions: dict[int, Place] = {}
         self._loops: dict[int, str] = {}
-        self._compiled: dict[int, str] | None = None
+        self._compiled: dict[int, tuple[str, bool]] | None = None
         self._callers: dict[int, list[ast.Call]] | None = None
 
     def of(self, node: ast.AST) -> Place:
@@ -69,7 +75,7 @@ class Places:
         best = loop if loop is not None and around.kind != "compiled" else around
         if not best.kind:
             return _NOWHERE
-        return Place(best.kind, best.text, best.owner, _occasional(node, best.owner))
+        return Place(best.kind, best.text, best.owner, _occasional(node, best.owner), best.fullgraph)
 
     # -- loops ------------------------------------------------------------------------------------------------------
 
@@ -98,7 +104,7 @@ class Places:
         if self._trains(own, 0):
             return "training"
         if self._calls_model(own):
-            if self._generates(own):
+            if _goes_on(loop) and self._generates(own):
                 return "generation"
             if isinstance(loop, (ast.For, ast.AsyncFor)) and self.receivers._looped(loop.iter, 0).kind == "tensor":
                 return "evaluation"
@@ -160,7 +166,7 @@ class Places:
         found: list[Place] = []
         compiled = self._compiled_functions().get(id(function))
         if compiled is not None:
-            found.append(Place("compiled", compiled, function))
+            found.append(Place("compiled", compiled[0], function, fullgraph=compiled[1]))
         owner = function.parent if isinstance(function.parent, ast.ClassDef) else None
         if owner is not None and self.receivers.is_module_class(owner):
             if function.name == "forward":
@@ -202,7 +208,8 @@ class Places:
         if not place.kind or _occasional(call, place.owner):
             return None
         name = getattr(caller, "name", "a function")
-        return Place(place.kind, f"{_callee(call)}() is called by {name}: {place.text}", place.owner)
+        text = f"{_callee(call)}() is called by {name}: {place.text}"
+        return Place(place.kind, text, place.owner, fullgraph=place.fullgraph)
 
     def _calls_of(self, function: ast.AST) -> list[ast.Call]:
         """The calls in this file of a function: by its name, or through ``self`` in its class."""
@@ -235,8 +242,8 @@ class Places:
 
     # -- compiled ---------------------------------------------------------------------------------------------------
 
-    def _compiled_functions(self) -> dict[int, str]:
-        """The functions of this file that ``torch.compile`` gets, each with the evidence."""
+    def _compiled_functions(self) -> dict[int, tuple[str, bool]]:
+        """The functions of this file that ``torch.compile`` gets, each with the evidence and whether as one graph."""
         if self._compiled is None:
             self._compiled = {}
             if "compile" in self.module.text:
@@ -245,23 +252,26 @@ class Places:
                         for decorator in function.decorator_list:
                             target = decorator.func if isinstance(decorator, ast.Call) else decorator
                             if self.module.qualname(target) == "torch.compile":
-                                self._compiled[id(function)] = f"{function.name}() is compiled"
+                                self._compiled[id(function)] = (
+                                    f"{function.name}() is compiled",
+                                    _is_whole(decorator),
+                                )
                 for call in self.module.calls_to("torch.compile"):
                     if call.args:
-                        self._compile(call.args[0], call.lineno)
+                        self._compile(call.args[0], call)
                 for call in self.module.calls_of("compile"):
                     if isinstance(call.func, ast.Attribute) and self.receivers.kind(call.func.value).kind == "module":
-                        self._compile(call.func.value, call.lineno)
+                        self._compile(call.func.value, call)
         return self._compiled
 
-    def _compile(self, value: ast.expr, line: int) -> None:
-        text = f"torch.compile() in line {line} gets it"
+    def _compile(self, value: ast.expr, call: ast.Call) -> None:
+        line, whole = call.lineno, _is_whole(call)
         for function in self._meant(value):
-            self._compiled[id(function)] = text
+            self._compiled[id(function)] = f"torch.compile() in line {line} gets it", whole
         for owner in self._classes(value, 0):
             for item in owner.body:
                 if isinstance(item, _FUNCTIONS) and item.name == "forward":
-                    self._compiled[id(item)] = f"torch.compile() in line {line} gets {owner.name}"
+                    self._compiled[id(item)] = f"torch.compile() in line {line} gets {owner.name}", whole
 
     def _classes(self, value: ast.expr, depth: int) -> Iterator[ast.ClassDef]:
         """The classes of this file whose object a value is."""
@@ -296,6 +306,18 @@ def _function(node: ast.AST) -> ast.AST | None:
 def _in_head(loop: ast.AST, child: ast.AST) -> bool:
     """Whether ``child`` is what a ``for`` loop iterates over: it runs once."""
     return isinstance(loop, (ast.For, ast.AsyncFor)) and child is loop.iter
+
+
+def _goes_on(loop: ast.AST) -> bool:
+    """A loop that counts or waits for an end, and does not run over data: ``while``, ``for _ in range(n)``."""
+    if isinstance(loop, ast.While):
+        return True
+    names = {
+        getattr(node.func, "attr", getattr(node.func, "id", ""))
+        for node in ast.walk(loop.iter)
+        if isinstance(node, ast.Call)
+    }
+    return bool(names & {"range", "trange", "count"})
 
 
 def _own_nodes(owner: ast.AST) -> Iterator[ast.AST]:
@@ -334,6 +356,13 @@ def _callee(call: ast.Call) -> str:
     return getattr(call.func, "attr", None) or getattr(call.func, "id", "it")
 
 
+def _is_whole(call: ast.expr) -> bool:
+    """``fullgraph=True``."""
+    return isinstance(call, ast.Call) and any(
+        keyword.arg == "fullgraph" and is_true(keyword.value) for keyword in call.keywords
+    )
+
+
 def _occasional(node: ast.AST, owner: ast.AST | None) -> bool:
     """Whether a condition between ``node`` and ``owner`` holds only now and then, or leads out of it."""
     child = node
@@ -342,9 +371,13 @@ def _occasional(node: ast.AST, owner: ast.AST | None) -> bool:
             return False
         if isinstance(around, ast.If) and child is not around.test:
             branch = around.body if child in around.body else around.orelse
-            if child in around.body and _is_rare(around.test):
+            if (child in around.body and _is_rare(around.test)) or _eager_only(around, child):
                 return True
             if branch and isinstance(branch[-1], (ast.Return, ast.Break, ast.Raise)) and isinstance(owner, _LOOPS):
+                return True
+        if isinstance(around, ast.BoolOp) and isinstance(around.op, ast.And):
+            before = around.values[: around.values.index(child)]
+            if any(_asks_compiling(part, negated=True) or _is_rare(part) for part in before):
                 return True
         if isinstance(around, ast.IfExp) and child is around.body and _is_rare(around.test):
             return True
@@ -352,6 +385,24 @@ def _occasional(node: ast.AST, owner: ast.AST | None) -> bool:
             return True
         child = around
     return False
+
+
+def _eager_only(around: ast.If, child: ast.AST) -> bool:
+    """Whether a branch is left out under the compiler, TorchScript and tracing: ``if not torch.compiler.is_compiling():``."""
+    test, wanted = around.test, child in around.body
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and wanted else [test]
+    return any(_asks_compiling(part, negated=wanted) for part in parts)
+
+
+def _asks_compiling(part: ast.expr, *, negated: bool) -> bool:
+    """``torch.compiler.is_compiling()`` and its like, or ``not`` of it."""
+    if negated:
+        if not (isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)):
+            return False
+        part = part.operand
+    if not isinstance(part, ast.Call):
+        return False
+    return (getattr(part.func, "attr", None) or getattr(part.func, "id", "")) in _COMPILING
 
 
 def _is_rare(test: ast.expr) -> bool:
@@ -374,10 +425,15 @@ def _is_rare(test: ast.expr) -> bool:
                     "debug",
                     "verbose",
                     "log_every",
-                    "log_interval",
-                    "print_freq",
+                    "interval",
+                    "freq",
                     "should_log",
                     "logging_steps",
+                    "save_steps",
+                    "last_save",
+                    "isnan",
+                    "isinf",
+                    "isfinite",
                 )
             ):
                 return True

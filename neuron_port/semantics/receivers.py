@@ -124,7 +124,7 @@ class Receivers:
             for side in (node.left, node.right):
                 inner = self._value(side, depth + 1)
                 if inner.kind == "tensor":
-                    return Evidence("tensor", Grade.FLOW, f"computed from {inner.text}")
+                    return Evidence("tensor", min(inner.grade, Grade.FLOW), f"computed from {inner.text}")
             return _UNKNOWN
         if isinstance(node, ast.UnaryOp):
             return self._value(node.operand, depth + 1)
@@ -195,7 +195,9 @@ class Receivers:
                     return Evidence("tensor", Grade.FLOW, f"unpacked from {inner.text}")
                 return _UNKNOWN
             if kind is BindingKind.LOOP and value is not None:
-                return self._looped(value, depth)
+                if _counts(binding):
+                    return Evidence("other", Grade.CONSTRUCTOR, "counts in enumerate()")
+                return self._looped(_iterated(binding), depth)
             if kind is BindingKind.PARAMETER:
                 return self._parameter(binding)
             if kind is BindingKind.CLASS:
@@ -444,8 +446,35 @@ class Receivers:
         return self._usage
 
 
+def _counts(binding: Binding) -> bool:
+    """``i`` of ``for i, x in enumerate(xs)``."""
+    around, iterable = binding.node.parent, binding.value
+    return (
+        isinstance(iterable, ast.Call)
+        and isinstance(iterable.func, ast.Name)
+        and iterable.func.id == "enumerate"
+        and isinstance(around, ast.Tuple)
+        and around.elts[0] is binding.node
+        and not isinstance(around.parent, ast.Tuple)
+    )
+
+
+def _iterated(binding: Binding) -> ast.expr:
+    """What a loop's target runs over; the argument of its place where that is ``zip``, within ``enumerate`` too."""
+    target, iterable = binding.node, binding.value
+    around = target.parent
+    if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and isinstance(around, ast.Tuple):
+        if iterable.func.id == "enumerate" and isinstance(around.parent, ast.Tuple) and iterable.args:
+            iterable = iterable.args[0]
+        if isinstance(iterable, ast.Call) and getattr(iterable.func, "id", "") == "zip":
+            index = around.elts.index(target)
+            if index < len(iterable.args) and not any(isinstance(item, ast.Starred) for item in iterable.args):
+                return iterable.args[index]
+    return iterable
+
+
 def _may_be_tensor(binding: Binding) -> bool:
-    """Whether a parameter of ``forward`` is not declared, or given a default, as something else than a tensor."""
+    """Whether a parameter of ``forward`` is declared as a tensor, or not declared and given no other default."""
     arguments = binding.node.parent
     if binding.name == "self" or (
         isinstance(arguments, ast.arguments) and binding.node in (arguments.vararg, arguments.kwarg)
@@ -455,12 +484,9 @@ def _may_be_tensor(binding: Binding) -> bool:
         return False
     if binding.annotation is None:
         return True
-    named = {part.id for part in ast.walk(binding.annotation) if isinstance(part, ast.Name)}
-    return not named or bool(named - _PLAIN_TYPES)
+    return "Tensor" in ast.unparse(binding.annotation)
 
 
-# Annotations of parameters that no tensor can be; what is around them (Optional, Union) says nothing.
-_PLAIN_TYPES = frozenset("int float bool str dict Dict Any Optional Union None Callable Literal".split())
 _MODULE_BASES = frozenset("Module LightningModule PreTrainedModel ModelMixin Sequential ModuleList".split())
 _FROM_PRETRAINED = frozenset({"from_pretrained", "from_config", "from_single_file"})
 _TENSOR_LEAVES = frozenset(

@@ -15,6 +15,7 @@ import ast
 from dataclasses import dataclass
 
 from neuron_port.semantics.module import Module
+from neuron_port.semantics.nearest import nearest
 from neuron_port.semantics.receivers import Evidence, Grade, Receivers
 from neuron_port.semantics.scopes import Binding, BindingKind
 
@@ -67,6 +68,12 @@ _FACTORIES = frozenset(
     "tril_indices triu_indices".split()
 )
 _OUTPUTS = frozenset("loss logits last_hidden_state pooler_output prediction_logits sample".split())
+# Methods of tensors that give something else.
+_LEAVES = frozenset(
+    "item tolist numpy size dim ndimension numel nelement stride data_ptr element_size backward get_device equal allclose "
+    "is_contiguous is_floating_point is_complex is_signed is_pinned is_shared is_set_to is_same_size storage storage_offset "
+    "untyped_storage has_names register_hook keys items get names".split()
+)
 _HOST_METHODS = frozenset({"cpu", "numpy", "tolist"})
 
 
@@ -224,18 +231,7 @@ class Tensors:
                 return None
             return self._received(node)
         if isinstance(node.func, ast.Attribute):
-            if node.func.attr in (
-                "item",
-                "tolist",
-                "numpy",
-                "size",
-                "dim",
-                "numel",
-                "stride",
-                "data_ptr",
-                "element_size",
-                "backward",
-            ):
+            if node.func.attr in _LEAVES:
                 return None
             inner = self.evidence(node.func.value, depth + 1)
             if inner is not None:
@@ -402,14 +398,18 @@ class Tensors:
             return False
         if isinstance(node, (ast.Compare, ast.BinOp)):
             sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node.left, node.right]
-            sides = [side for side in sides if not isinstance(side, ast.Constant)]
-            return bool(sides) and all(self.on_host(side, depth + 1) for side in sides)
+            on_host = [self.on_host(side, depth + 1) for side in sides]
+            return any(on_host) and not any(
+                self.of(side) is not None for side, known in zip(sides, on_host) if not known
+            )
         if isinstance(node, (ast.UnaryOp, ast.Subscript)):
             return self.on_host(node.operand if isinstance(node, ast.UnaryOp) else node.value, depth + 1)
         if isinstance(node, ast.Name) and hasattr(node, "scope"):
             found = [binding for binding in self.module.bindings(node) if binding.kind is not BindingKind.AUGMENT]
             if not found or any(binding.kind is not BindingKind.ASSIGN or binding.value is None for binding in found):
                 return False
+            last = nearest(found, node) if len(found) > 1 else None
+            found = [last] if last is not None else found
             if any(id(binding) in self._open for binding in found):
                 return False
             self._open.update(map(id, found))

@@ -35,7 +35,18 @@ ENTRY = {
     "names", "follow", "spared_by", "needs", "inside", "beside",
     "severity", "applicability", "confidence", "message", "requires",
 }  # fmt: skip
-FAMILIES = {"xla": "NP2", "core": "NP0", "cuda": "NP1", "libraries": "NP7", "optimum": "NP3", "huggingface": "NP4", "shapes": "NP6"}
+FAMILIES = {
+    "core": "NP0",
+    "cuda": "NP1",
+    "xla": "NP2",
+    "optimum": "NP3",
+    "huggingface": "NP4",
+    "unsupported": "NP5",
+    "shapes": "NP6",
+    "libraries": "NP7",
+    "project": "NP8",
+    "mistakes": "NP9",
+}
 
 
 def document(path: Path) -> dict[str, Any]:

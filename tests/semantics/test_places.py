@@ -157,3 +157,35 @@ def test_generation_and_evaluation_loops():
 )
 def test_code_that_nothing_repeats(code):
     assert place(HEAD + code).kind == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "whole"),
+    [
+        ("@torch.compile\ndef f(x):\n    return here(x)\n", False),
+        ("@torch.compile(fullgraph=True)\ndef f(x):\n    return here(x)\n", True),
+        ("def g(x):\n    return here(x)\n@torch.compile(fullgraph=True)\ndef f(x):\n    return g(x)\n", True),
+        ("def f(x):\n    return here(x)\nf = torch.compile(f, fullgraph=True)\n", True),
+    ],
+)
+def test_whether_a_graph_may_break(code, whole):
+    assert place(HEAD + code).fullgraph is whole
+
+
+@pytest.mark.parametrize(
+    ("line", "occasional"),
+    [
+        ("if not torch.compiler.is_compiling(): here()", True),
+        ("if torch.compiler.is_compiling(): pass\n    else: here()", True),
+        ("if not torch.compiler.is_compiling() and here(): pass", True),
+        ("if torch.compiler.is_compiling(): here()", False),
+        ("if x or not torch.compiler.is_compiling(): here()", False),
+    ],
+)
+def test_what_the_compiler_leaves_out(line, occasional):
+    assert place(f"{HEAD}@torch.compile\ndef f(x):\n    {line}\n").occasional is occasional
+
+
+def test_an_evaluation_loop_that_keeps_predictions_generates_nothing():
+    code = "class Net(nn.Module): ...\nmodel = Net()\nfor x in test_loader:\n    kept.append(model(x).argmax(-1))\n    here()\n"
+    assert place(HEAD + code).kind == "evaluation"

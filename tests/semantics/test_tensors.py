@@ -135,3 +135,36 @@ def test_what_modules_and_engines_have_too_is_no_evidence(used):
 def test_what_is_on_the_host(expression, answer):
     tensors, node = ask(expression)
     assert tensors.on_host(node) is answer
+
+
+@pytest.mark.parametrize(
+    "expression", ["cache", "cache.length()", "i", "flag", "x.is_contiguous()", "x.get_device()", "a.reshape(3) + 1"]
+)
+def test_what_only_looks_like_a_tensor(expression):
+    head = """
+    import numpy as np
+    import torch
+    from torch import nn
+    class Net(nn.Module):
+        def forward(self, x, cache: Cache):
+            a = np.zeros(3)
+            a.reshape(3)
+            for i, part in enumerate(torch.chunk(x, 2)):
+                for part, flag in zip(x, flags):
+                    here({expression})
+    """
+    tensors, node = ask(expression, head)
+    assert tensors.of(node) is None
+
+
+def test_the_nearest_assignment_says_where_a_value_is():
+    head = """
+    import torch
+    if flag:
+        n = torch.randint(0, 9, (1,))
+        here({expression})
+    else:
+        n = torch.randint(0, 9, (1,), device=device)
+    """
+    tensors, node = ask("n < limit", head)
+    assert tensors.on_host(node) is True
