@@ -4,51 +4,19 @@
     os.environ["NEURON_CC_FLAGS"] += " --model-type=transformer --verbose=info"                ->  += "--verbose=info"
     os.environ["NEURON_CC_FLAGS"] = "--auto-cast=all"                                              reported
 
-What is known of a flag stands in the rule's options: ``flags``, with ``name``, ``values`` (all when there are none), ``says``,
-``severity``, ``applicability`` and ``remove``.
+What is known of a flag stands in the rule's options: see ``rules.compiler_options``.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import Operation, RemoveStatement, SetString
-from neuron_port.findings import Applicability, Severity
+from neuron_port.findings import Applicability
+from neuron_port.rules.compiler_options import FIELD, flags_in, said
 from neuron_port.semantics.module import ancestors
-
-_FIELD = "{}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Flag:
-    """One flag as it is written, with its value in the same word or the next."""
-
-    text: str
-    name: str
-    value: str
-    known: Mapping[str, Any] | None
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def goes(self) -> bool:
-        """Whether a fix leaves the flag out."""
-        return self.known is not None and bool(self.known.get("remove"))
-
-    @property
-    def severity(self) -> Severity:
-        """How bad it is to keep the flag."""
-        return Severity.parse(self.known["severity"]) if self.known is not None else Severity.INFO
-
-    @property
-    def applicability(self) -> Applicability:
-        """How sure it is that the flag may go."""
-        return Applicability.parse(self.known.get("applicability", "unsafe"))
 
 
 def inspect(site: Site, value: ast.expr | None, whole: ast.stmt | None) -> Iterator[Report]:
@@ -59,13 +27,13 @@ def inspect(site: Site, value: ast.expr | None, whole: ast.stmt | None) -> Itera
     if value is None:
         return
     table = site.rule.options.get(site.row.options["flags"], ())
-    parts = [(literal, _words(_text(literal), table)) for literal in _literals(value)]
-    flags = [word for _, words in parts for word in words if isinstance(word, _Flag)]
+    parts = [(literal, flags_in(_text(literal), table)) for literal in _literals(value)]
+    flags = [word for _, words in parts for word in words if word.is_flag]
     if not flags:
         return
     operations: list[Operation] = []
     for literal, words in parts:
-        kept = [word for word in words if not (isinstance(word, _Flag) and word.goes)]
+        kept = [word for word in words if not word.goes]
         if len(kept) == len(words):
             continue
         if not kept and whole is not None and (literal is value or _is_added(literal, value)):
@@ -75,7 +43,7 @@ def inspect(site: Site, value: ast.expr | None, whole: ast.stmt | None) -> Itera
             lead = " " if literal.value[:1] == " " and kept else ""
             operations.append(SetString(literal, lead + " ".join(map(str, kept))))
     yield site.report(
-        f"{site.row.message}: {', '.join(_said(flags))}",
+        f"{site.row.message}: {', '.join(said(flags))}",
         severity=max(flag.severity for flag in flags),
         operations=operations,
         applicability=min((flag.applicability for flag in flags if flag.goes), default=Applicability.MANUAL),
@@ -112,41 +80,4 @@ def _joins(node: ast.AST) -> bool:
 def _text(literal: ast.expr) -> str:
     if isinstance(literal, ast.Constant):
         return literal.value
-    return "".join(part.value if isinstance(part, ast.Constant) else _FIELD for part in literal.values)
-
-
-def _words(text: str, table: Sequence[Mapping[str, Any]]) -> list[_Flag | str]:
-    """The flags in a text, and the words between them that are none."""
-    found: list[_Flag | str] = []
-    words = text.split()
-    while words:
-        word = words.pop(0)
-        name, equals, value = word.partition("=")
-        if not name.startswith("-"):
-            found.append(word)
-            continue
-        if not equals and name.startswith("--") and words and not words[0].startswith(("-", _FIELD)):
-            value = words.pop(0)
-            word = f"{word} {value}"
-        value = value.strip("\"'")
-        found.append(_Flag(word, name, value, _known(name, value, table)))
-    return found
-
-
-def _known(name: str, value: str, table: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    for entry in table:
-        names = entry["names"]
-        if any(name.startswith(each[:-1]) if each.endswith("*") else name == each for each in names):
-            if "values" not in entry or value in entry["values"]:
-                return entry
-    return None
-
-
-def _said(flags: Sequence[_Flag]) -> Iterator[str]:
-    """What is to be said of each flag, those of one kind together."""
-    groups: dict[str, list[str]] = {}
-    for flag in flags:
-        says = flag.known["says"] if flag.known is not None else "not known to be needed, look it up"
-        groups.setdefault(says, []).append(flag.text.replace(_FIELD, "..."))
-    for says, texts in groups.items():
-        yield f"{', '.join(texts)} ({says})"
+    return "".join(part.value if isinstance(part, ast.Constant) else FIELD for part in literal.values)

@@ -1,0 +1,104 @@
+"""Rows about options of programs: ``from = "option:torchrun --nproc_per_node"``.
+
+``program``      the programs whose option it is (``script``: any Python program; ``list``: a list of words kept for later)
+``names``        how the option is spelled
+``values``       patterns for the value that the row is about; without them any
+``keep``         patterns for values that are right
+``flag = true``  the option takes no value
+``to``           what the value becomes; ``prefix`` are beginnings of it of which only they are replaced
+``renames``      ``to`` is the option's new name
+``whole``        ``to`` takes the place of option and value
+``remove``       the option goes, and its value with it
+``unless``       options beside which the row says nothing
+``ported``       nothing is said in a file that speaks of Neuron already
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from neuron_port.files.base import FileContext, TextEdit, TextReport
+from neuron_port.files.commands import Call, Option, options_of
+from neuron_port.rules.model import Row, Rule
+
+# Programs whose options are no program's that computes.
+_SILENT = frozenset(
+    "echo printf grep egrep sed awk cat cut git ls cd rm cp mv mkdir test [ [[ tar curl wget aws kubectl helm apt apt-get yum dnf make "
+    "cmake pip conda find tee source . export read set local".split()
+)
+Table = Mapping[tuple[str, str], Sequence[tuple[Rule, Row]]]
+
+
+def option_table(rules: Mapping[str, Rule]) -> Table:
+    """The rows about options by program and name."""
+    found: dict[tuple[str, str], list[tuple[Rule, Row]]] = {}
+    for rule in rules.values():
+        for row in rule.rows:
+            if row.source.startswith("option:"):
+                for program in row.options["program"]:
+                    for name in row.options["names"]:
+                        found.setdefault((program, name), []).append((rule, row))
+    return found
+
+
+def inspect_options(context: FileContext, table: Table, call: Call) -> Iterator[TextReport]:
+    """Report the options of one program that a row is about."""
+    if call.program in _SILENT:
+        return
+    program = call.program if call.program in {known for known, _ in table} else "script"
+    options = list(options_of(call))
+    given = {option.name for option in options}
+    for option in options:
+        name = option.name if option.name.startswith("-") else option.name.lstrip("+~").rpartition(".")[2] + "="
+        for rule, row in table.get((program, name), ()):
+            if given & set(row.options.get("unless", ())):
+                continue
+            if row.options.get("ported") and "neuron" in context.text.lower():
+                continue
+            if matches(option, row.options):
+                yield _report(context, rule, row, call, option)
+                break
+
+
+def matches(option: Option, keys: Mapping[str, object]) -> bool:
+    """Whether the option has a value that the row is about."""
+    if keys.get("flag"):
+        return True
+    patterns = keys.get("values")
+    text = option.text.strip("\"'")
+    if any(fnmatchcase(text, pattern) for pattern in keys.get("keep", ())):
+        return False
+    return patterns is None or any(fnmatchcase(text, pattern) for pattern in patterns)
+
+
+def _report(context: FileContext, rule: Rule, row: Row, call: Call, option: Option) -> TextReport:
+    keys = row.options
+    takes_value = not keys.get("flag")
+    start, end = option.word.start, option.end(takes_value)
+    edits: list[TextEdit] = []
+    if context.target in keys.get("targets", rule.options.get("targets", ("neuron",))) and call.command.sure:
+        if not (call.command.is_items and keys.get("whole")):
+            edits = list(_edits(context.text, row, option, takes_value))
+    message = (row.message or rule.summary).replace("{name}", option.name).replace("{value}", option.text)
+    return context.report(rule.code, start, end, message, row=row, edits=edits)
+
+
+def _edits(source: str, row: Row, option: Option, takes_value: bool) -> Iterator[TextEdit]:
+    keys = row.options
+    if row.action == "remove":
+        removal = option.removal(source, takes_value)
+        yield TextEdit(removal.start, removal.end, removal.content)
+        return
+    if row.to is None:
+        return
+    if keys.get("whole"):
+        yield TextEdit(option.word.start, option.end(takes_value), row.to)
+    elif keys.get("renames"):
+        yield TextEdit(*option.name_span(), row.to)
+    elif option.value is not None:
+        length = len(option.text)
+        if "prefix" in keys:
+            length = next((len(each) for each in keys["prefix"] if option.text.startswith(each)), length)
+        if option.value.stands_as_is(source, 0, length):
+            yield TextEdit(*option.value.span(0, length), row.to)
