@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from neuron_port.codemods.argument_table import Called, called, value_of
 from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import InsertStatement
-from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.literals import is_none, is_true
 from neuron_port.semantics.module import statement
 

@@ -111,4 +111,3 @@ def _method(site: Site) -> Iterator[Report]:
         if not evidence.certain:
             report.applicability = min(report.applicability, Applicability.UNSAFE)
         yield report
-

@@ -24,6 +24,8 @@ from neuron_port.findings import Applicability
 from neuron_port.rules.model import Row, Rule
 
 _COUNTS_DEVICES = "python -c 'import torch; print(torch.accelerator.device_count())'"
+# With these neuron_parallel_compile does not run what follows for its own sake.
+_MODES = ("--command", "--clear-cache", "--clear-locks")
 _OLD_PACKAGES = ("torch_xla", "torch_neuronx", "neuronx_distributed", "optimum")
 
 
@@ -67,11 +69,11 @@ def _program(context: FileContext, rule: Rule, row: Row, call: Call) -> TextRepo
     inner = _runs(call)
     if call.command.sure and _writes(context, rule, row):
         if row.action == "remove":
-            if inner is not None:
+            if inner is not None and not any(word.text in _MODES for word in call.words):
                 edits = [TextEdit(call.start, inner, "")]
         elif row.to is not None:
             edits = list(_renamed(context, row, call))
-    if inner is None and "bare_message" in keys:
+    if not edits and "bare_message" in keys:
         message = keys["bare_message"]
     return context.report(
         rule.code, call.start, call.end, message.replace("{name}", call.program), row=row, edits=edits
@@ -154,7 +156,8 @@ def _nvidia_smi(context: FileContext, rule: Rule, row: Row, call: Call) -> TextR
             edits=[TextEdit(call.start, follower.end, _COUNTS_DEVICES)],
             applicability=Applicability.UNSAFE,
         )
-    plain = given in row.options["arguments"] and not command.piped and not command.captured
+    asked = command.tested or command.words[0].text in ("command", "which", "type")
+    plain = given in row.options["arguments"] and not (command.piped or command.captured or asked)
     if plain and command.sure and not context.portable:
         return context.report(
             rule.code, call.start, end, row.message, row=row, edits=[TextEdit(call.start, end, row.to)]

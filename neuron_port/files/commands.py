@@ -25,6 +25,8 @@ _WRAPPERS = frozenset(
     "singularity apptainer docker podman nvidia-docker nsys ncu nvprof uv poetry pipenv pixi conda mamba micromamba coverage "
     "neuron_parallel_compile script screen tmux ssh catchsegv strace gdb viztracer".split()
 )
+# Those of them that run the first word that is no option.
+_TRANSPARENT = frozenset("sudo nohup time exec command env neuron_parallel_compile".split())
 # Those of them whose second word says what they do.
 _VERBS = frozenset(
     "singularity apptainer docker podman nvidia-docker uv poetry pipenv pixi conda mamba micromamba nsys".split()
@@ -80,7 +82,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option as it is written; ``value`` is what ``=`` or the next word gives, if that can be a value."""
+    """An option as it is written, with the word ``before`` it and the two ``after`` it; ``value`` is what ``=`` or the next word gives, if that can be a value."""
 
     name: str
     word: Word
@@ -88,7 +90,7 @@ class Option:
     value_word: Word | None
     separate: bool
     before: Word | None
-    after: Word | None
+    after: tuple[Word | None, Word | None]
 
     @property
     def is_literal(self) -> bool:
@@ -113,13 +115,15 @@ class Option:
         return self.value_word.end if takes_value and self.separate and self.value_word else self.word.end
 
     def removal(self, source: str, takes_value: bool) -> Removal:
-        """How the option goes, with the space and line joints in front of it."""
+        """How the option goes, with the space and line joints in front of it, or behind it where more stands on its line."""
         start, end = self.word.start, self.end(takes_value)
-        if self.before is not None and _is_gap(source[self.before.end : start]):
-            return Removal(self.before.end, end)
-        if self.after is not None and not (takes_value and self.separate) and _is_gap(source[end : self.after.start]):
-            return Removal(start, self.after.start)
-        return Removal(start, end)
+        follower = self.after[1] if takes_value and self.separate else self.after[0]
+        joined = self.before is not None and _is_gap(source[self.before.end : start])
+        follows = follower is not None and _is_gap(source[end : follower.start])
+        begins_line = joined and "\n" in source[self.before.end : start]
+        if follows and (not joined or (begins_line and "\n" not in source[end : follower.start])):
+            return Removal(start, follower.start)
+        return Removal(self.before.end if joined else start, end)
 
 
 def _is_gap(text: str) -> bool:
@@ -141,6 +145,8 @@ def calls_of(command: Command) -> list[Call]:
             break
         if name in _WRAPPERS:
             follower = _next_program(words, index + 1)
+            if follower == len(words) and name in _TRANSPARENT:
+                follower = _next_plain(words, index + 1)
             program = name
             first = index + 1
             if name in _VERBS and first < len(words) and not words[first].text.startswith("-"):
@@ -157,6 +163,15 @@ def calls_of(command: Command) -> list[Call]:
 def base_name(word: Word) -> str:
     """The name of a program without its folder."""
     return word.text.rpartition("/")[2] if word.literal else word.text
+
+
+def _next_plain(words: Sequence[Word], index: int) -> int:
+    """The next word that is neither an option nor a variable."""
+    for place in range(index, len(words)):
+        text = words[place].text
+        if not text.startswith("-") and not re.match(r"\w+=", text):
+            return place
+    return len(words)
 
 
 def _next_program(words: Sequence[Word], index: int) -> int:
@@ -248,15 +263,16 @@ def options_of(call: Call) -> Iterator[Option]:
     for index, word in enumerate(words):
         text = word.text
         follower = words[index + 1] if index + 1 < len(words) else None
+        after = (follower, words[index + 2] if index + 2 < len(words) else None)
         name, equals, _ = text.partition("=")
         if text.startswith("-") and len(text) > 1 and "$" not in name:
             if equals:
-                yield Option(name, word, word.part.cut(len(name) + 1, len(text)), word, False, before, follower)
+                yield Option(name, word, word.part.cut(len(name) + 1, len(text)), word, False, before, after)
             else:
                 value = follower if follower is not None and not _is_option(follower) else None
-                yield Option(text, word, value.part if value else None, value, value is not None, before, follower)
+                yield Option(text, word, value.part if value else None, value, value is not None, before, after)
         elif equals and re.fullmatch(r"[+~]{0,2}[A-Za-z_][\w./@-]*", name):
-            yield Option(name, word, word.part.cut(len(name) + 1, len(text)), word, False, before, follower)
+            yield Option(name, word, word.part.cut(len(name) + 1, len(text)), word, False, before, after)
         before = word
 
 

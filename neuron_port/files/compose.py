@@ -21,6 +21,7 @@ from neuron_port.files.containers import add_commands, entry_removal, image_repo
 from neuron_port.files.fragment import Fragment
 from neuron_port.files.shell import Shell
 from neuron_port.files.yaml_nodes import (
+    check_yaml,
     documents,
     entries,
     get,
@@ -31,6 +32,7 @@ from neuron_port.files.yaml_nodes import (
     scalar,
     span,
 )
+from neuron_port.sources.python import UnreadableFile
 
 _CODE = "NP851"
 _DEVICES = "devices:\n{indent}  - /dev/neuron0\n"
@@ -40,8 +42,13 @@ _PATH = ("deploy", "resources", "reservations", "devices")
 def inspect(context: FileContext) -> Iterator[TextReport]:
     """Report what the services of a compose file ask of another platform."""
     shell = Shell(context)
-    services = [service for root in documents(context.text) for _, _, service in entries(get(root, "services"))]
-    shared = [value for root in documents(context.text) for key, _, value in entries(root) if key.startswith("x-")]
+    try:
+        roots = documents(context.text)
+    except UnreadableFile:  # a template
+        return
+    roots = tuple(root for root in roots if _is_compose(root))
+    services = [service for root in roots for _, _, service in entries(get(root, "services"))]
+    shared = [value for root in roots for key, _, value in entries(root) if key.startswith("x-")]
     for service in [*services, *shared]:
         if service.id == "mapping":
             add_commands(context, shell, service, ("entrypoint", "command"))
@@ -54,12 +61,18 @@ def inspect(context: FileContext) -> Iterator[TextReport]:
 
 
 def check(text: str) -> None:
-    """See that a text is YAML.
+    """See that a text is YAML; templates are let through.
 
     Raises:
-        ValueError: it is not.
+        UnreadableFile: it is not.
     """
-    documents(text)
+    check_yaml(text)
+
+
+def _is_compose(root: Any) -> bool:
+    """Whether a document's services say what they are made of."""
+    keys = {key for _, _, service in entries(get(root, "services")) for key, _, _ in entries(service)}
+    return bool(keys & {"image", "build", "extends"})
 
 
 def _gpus(context: FileContext, service: Any) -> Iterator[TextReport]:

@@ -19,6 +19,7 @@ from neuron_port.files.images import inspect_image
 from neuron_port.files.shell import Shell
 from neuron_port.files.shell_syntax import Command, Removal, Script, Word
 from neuron_port.files.variables import Place, inspect_variable
+from neuron_port.sources.python import UnreadableFile
 
 _KEYWORD = re.compile(r"[ \t]*([A-Za-z]+)(?=[ \t]|$)")
 _HEREDOC = re.compile(r"(?<!<)<<(-?)([\"']?)([A-Za-z_]\w*)\2")
@@ -48,7 +49,7 @@ def instructions(text: str) -> Iterator[Instruction]:
     """The instructions of a Dockerfile.
 
     Raises:
-        ValueError: a line begins with no instruction.
+        UnreadableFile: a line begins with no instruction.
     """
     escape = "\\"
     place = 0
@@ -93,16 +94,15 @@ def inspect(context: FileContext) -> Iterator[TextReport]:
     for instruction in variables:
         shell.known |= {name for name, *_ in _assigned(instruction)}
     yield from shell.reports()
-    reads = {name: spans for script in shell.scripts for name, spans in script.reads.items()}
     for instruction in variables:
-        yield from _variables(context, instruction, shell.spawns, reads)
+        yield from _variables(context, instruction, shell.spawns)
 
 
 def check(text: str) -> None:
     """See that each line belongs to an instruction.
 
     Raises:
-        ValueError: a line begins with no instruction of Docker.
+        UnreadableFile: a line begins with no instruction of Docker.
     """
     for _ in instructions(text):
         pass
@@ -139,11 +139,11 @@ def _instruction(text: str, place: int, escape: str) -> Instruction:
         last = end
     if place > last:
         gaps.append((last - start, place - start))
-    fragment = fragment.without(gaps)
+    fragment = fragment.without(gaps).with_plain_line_ends()
     found = _KEYWORD.match(fragment.text)
     if found is None or found[1].upper() not in _INSTRUCTIONS:
-        line = text.count("\n", 0, start) + 1
-        raise ValueError(f"line {line}: {fragment.text.split(maxsplit=1)[0]!r} is no instruction of a Dockerfile")
+        row = text.count("\n", 0, start) + 1
+        raise UnreadableFile(f"{fragment.text.split(maxsplit=1)[0]!r} is no instruction of a Dockerfile", row)
     body = fragment.cut(found.end(), len(fragment.text.rstrip()))
     if escape != "\\":
         body = Fragment(body.text.replace(f"{escape}\n", "\\\n"), body.starts, body.ends, False)
@@ -158,7 +158,7 @@ def _instruction(text: str, place: int, escape: str) -> Instruction:
                 if (line.lstrip("\t") if marker[1] else line) == marker[3]:
                     break
                 place = stop
-            heredocs.append(Fragment.of_part(text[begin:place], begin))
+            heredocs.append(Fragment.of_part(text[begin:place], begin).with_plain_line_ends(lines=True))
             place = _line_end(text, place) if place < len(text) else place
     return Instruction(keyword, fragment.starts[found.start(1)], body, start, place, tuple(heredocs))
 
@@ -272,9 +272,13 @@ def _assigned(instruction: Instruction) -> list[tuple[str, int, int, Fragment | 
     return found
 
 
-def _variables(
-    context: FileContext, instruction: Instruction, spawns: bool, reads: dict[str, list[tuple[int, int]]]
-) -> Iterator[TextReport]:
+def _reads(text: str, name: str, instruction: Instruction) -> list[tuple[int, int]]:
+    """Where other instructions use a variable."""
+    found = (match.span() for match in re.finditer(rf"\$\{{?{name}\b", text))
+    return [span for span in found if not instruction.start <= span[0] < instruction.end]
+
+
+def _variables(context: FileContext, instruction: Instruction, spawns: bool) -> Iterator[TextReport]:
     found = _assigned(instruction)
     reports: list[tuple[int, TextReport | None]] = []
     for index, (name, start, end, value) in enumerate(found):
@@ -298,7 +302,7 @@ def _variables(
             value is None or "$" not in value.text,
             removal,
             spawns,
-            reads.get(name, ()),
+            _reads(context.text, name, instruction),
             0,
             comment,
         )

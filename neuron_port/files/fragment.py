@@ -20,8 +20,9 @@ class Fragment:
 
     @classmethod
     def of_file(cls, text: str) -> Fragment:
-        """The whole of a file."""
-        return cls(text, range(len(text)), range(1, len(text) + 1))
+        """The whole of a file. Line ends of Windows become plain ones."""
+        whole = cls(text, range(len(text)), range(1, len(text) + 1))
+        return whole.with_plain_line_ends(lines=True)
 
     @classmethod
     def of_part(cls, text: str, offset: int) -> Fragment:
@@ -53,6 +54,23 @@ class Fragment:
             [self.starts[index] for index in kept],
             [self.ends[index] for index in kept],
             lines,
+        )
+
+    def with_plain_line_ends(self, *, lines: bool = False) -> Fragment:
+        """This fragment without the carriage returns at the ends of its lines; they belong to the line end."""
+        if "\r\n" not in self.text:
+            return self
+        kept = [index for index in range(len(self.text)) if not self.text.startswith("\r\n", index)]
+        return Fragment(
+            "".join(self.text[index] for index in kept),
+            [
+                self.starts[index - 1]
+                if self.text[index] == "\n" and self.text[index - 1 : index] == "\r"
+                else self.starts[index]
+                for index in kept
+            ],
+            [self.ends[index] for index in kept],
+            lines or self.lines,
         )
 
     def stands_as_is(self, source: str, start: int, end: int) -> bool:

@@ -22,7 +22,13 @@ from typing import Protocol
 from neuron_port.files.base import FileContext, TextReport
 
 # From a kind to its inspectors. A kind that is not named here is not looked at.
-INSPECTORS: dict[str, tuple[str, ...]] = {}
+INSPECTORS: dict[str, tuple[str, ...]] = {
+    "shell": ("shell",),
+    "makefile": ("makefile",),
+    "dockerfile": ("dockerfile",),
+    "compose": ("compose",),
+    "yaml": ("compose", "kubernetes"),
+}
 
 PYTHON_SUFFIXES = (".py", ".pyi", ".pyw")
 

@@ -21,8 +21,20 @@ from neuron_port.files.base import FileContext, TextEdit, TextReport
 from neuron_port.files.command_rows import inspect_word, word_rows
 from neuron_port.files.containers import add_commands, entry_removal, image_reports, variable_reports
 from neuron_port.files.shell import Shell
-from neuron_port.files.yaml_nodes import documents, entries, get, inner_span, items, mappings, scalar, span, word
+from neuron_port.files.yaml_nodes import (
+    check_yaml,
+    documents,
+    entries,
+    get,
+    inner_span,
+    items,
+    mappings,
+    scalar,
+    span,
+    word,
+)
 from neuron_port.rules.model import Row
+from neuron_port.sources.python import UnreadableFile
 
 _CODE = "NP852"
 _RESOURCE = "nvidia.com/gpu"
@@ -42,7 +54,7 @@ def inspect(context: FileContext) -> Iterator[TextReport]:
     """Report what a manifest asks of another platform."""
     try:
         roots = documents(context.text)
-    except ValueError:
+    except UnreadableFile:
         yield from _lines(context)
         return
     shell = Shell(context)
@@ -78,13 +90,12 @@ def inspect(context: FileContext) -> Iterator[TextReport]:
 
 
 def check(text: str) -> None:
-    """See that a text is YAML, unless it is a template.
+    """See that a text is YAML; templates are let through.
 
     Raises:
-        ValueError: it is neither.
+        UnreadableFile: it is not.
     """
-    if "{{" not in text:
-        documents(text)
+    check_yaml(text)
 
 
 def _row(context: FileContext, name: str) -> Row:

@@ -100,6 +100,9 @@ def _shell_text(line: _Line, start: int, end: int) -> Fragment:
     places: list[int] = []
     index = start
     while index < end:
+        if text.startswith("\r\n", index):
+            index += 1
+            continue
         if text.startswith("\n\t", index):
             characters.append("\n")
             places.append(index)

@@ -25,7 +25,7 @@ from neuron_port.rules.model import Row, Rule
 # Programs whose options are no program's that computes.
 _SILENT = frozenset(
     "echo printf grep egrep sed awk cat cut git ls cd rm cp mv mkdir test [ [[ tar curl wget aws kubectl helm apt apt-get yum dnf make "
-    "cmake pip conda find tee source . export read set local".split()
+    "cmake pip conda docker podman singularity apptainer sudo env python find tee source . export read set local".split()
 )
 Table = Mapping[tuple[str, str], Sequence[tuple[Rule, Row]]]
 
@@ -44,9 +44,11 @@ def option_table(rules: Mapping[str, Rule]) -> Table:
 
 def inspect_options(context: FileContext, table: Table, call: Call) -> Iterator[TextReport]:
     """Report the options of one program that a row is about."""
-    if call.program in _SILENT:
-        return
-    program = call.program if call.program in {known for known, _ in table} else "script"
+    program = call.program
+    if program not in {known for known, _ in table}:
+        if program.partition(" ")[0] in _SILENT:
+            return
+        program = "script"
     options = list(options_of(call))
     given = {option.name for option in options}
     for option in options:

@@ -26,6 +26,7 @@ from neuron_port.files.option_rows import Table, inspect_options, option_table
 from neuron_port.files.shell_syntax import Command, Removal, Script, Setting, Word, parse
 from neuron_port.files.training_options import inspect_training_options
 from neuron_port.files.variables import Place, inspect_read, inspect_variable
+from neuron_port.sources.python import UnreadableFile
 
 # A string that begins so is taken for a command line of its own.
 _COMMAND_LINE = re.compile(
@@ -145,6 +146,8 @@ class Shell:
 
     def _images(self, command: Command, calls: Sequence[Call]) -> Iterator[TextReport]:
         """Container images among the words."""
+        if command.words[:1] and command.words[0].text in _SHOWS_TEXT:
+            return
         contained = any(call.program.partition(" ")[0] in _CONTAINERS for call in calls)
         before = ""
         for word in command.words[1:]:
@@ -212,12 +215,13 @@ def check(text: str) -> None:
     """See that a text is shell code.
 
     Raises:
-        ValueError: the grammar finds a fault.
+        UnreadableFile: the grammar finds a fault.
     """
     problem = parse(Fragment.of_file(text)).problem
     if problem is not None:
-        line = text.count("\n", 0, problem) + 1
-        raise ValueError(f"line {line}: this is no shell code that could be read")
+        row = text.count("\n", 0, problem) + 1
+        column = problem - (text.rfind("\n", 0, problem) + 1) + 1
+        raise UnreadableFile("it is no shell code that the grammar for bash can read", row, column)
 
 
 def _inner_texts(script: Script) -> Iterator[Fragment]:

@@ -80,7 +80,7 @@ class Command:
     """A command with its words, the name first, and the variables in front of it.
 
     ``sure`` is false in and beside text that the grammar could not read. ``piped`` commands stand in a pipeline,
-    ``captured`` ones in ``$(...)``. ``follower`` is the next command of the pipeline. ``is_list`` is set for words that are
+    ``captured`` ones in ``$(...)``. ``tested`` ones are asked for their status. ``follower`` is the next command of the pipeline. ``is_list`` is set for words that are
     kept for a later command, ``is_items`` for words that are the items of a list in another format.
     """
 
@@ -92,6 +92,7 @@ class Command:
     removal: Removal | None = None
     piped: bool = False
     captured: bool = False
+    tested: bool = False
     follower: Command | None = None
     heredoc: Fragment | None = None
     is_list: bool = False
@@ -203,6 +204,7 @@ class _Reader:
         while around is not None and not command.captured:
             command.captured = around.type == "command_substitution"
             around = around.parent
+        command.tested = self._is_tested(place)
         before = self._before_pipe(place)
         if before is not None and before in self.by_node:
             self.by_node[before].follower = command
@@ -215,6 +217,20 @@ class _Reader:
             self._setting(prefix, "prefix", self._cut(place), command)
         self.script.commands.append(command)
         return command
+
+    def _is_tested(self, node: Any) -> bool:
+        """Whether a command is the condition of ``if`` or ``while``."""
+        while node.parent is not None and node.parent.type in (
+            "list",
+            "negated_command",
+            "pipeline",
+            "redirected_statement",
+        ):
+            node = node.parent
+        around = node.parent
+        if around is None or around.type not in ("if_statement", "elif_clause", "while_statement"):
+            return False
+        return not self._is_after(node, "then") and not self._is_after(node, "do")
 
     @staticmethod
     def _before_pipe(node: Any) -> int | None:

@@ -28,6 +28,10 @@ _OLD_PLATFORM = re.compile(
 )
 
 
+# What a script calls its own: NCCL_TESTS_VERSION is no variable that NCCL reads.
+_OWN_NAMES = ("_VERSION", "_TAG", "_BRANCH", "_COMMIT", "_URL", "_REPO", "_IMAGE")
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A variable that a file gives a value: the place of its name, and of the whole.
@@ -57,11 +61,13 @@ class Place:
 def variable_row(context: FileContext, name: str) -> tuple[Rule, Row] | None:
     """The rule and row about a variable: its own, else the longest pattern that it begins with."""
     found = context.row(f"env:{name}")
-    if found is not None:
+    if found is not None and found[1].source == f"env:{name}":
         return found
+    if name.endswith(_OWN_NAMES):
+        return None
     for length in range(len(name), 1, -1):
         found = context.row(f"env:{name[:length]}*")
-        if found is not None:
+        if found is not None and found[1].source.startswith("env:"):
             return found
     return None
 

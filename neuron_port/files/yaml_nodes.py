@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from neuron_port.files.fragment import Fragment
 from neuron_port.files.shell_syntax import Command, Removal, Word
+from neuron_port.sources.python import UnreadableFile
+
+# A file that is YAML only after it is filled in.
+_TEMPLATE = re.compile(r"\{\{|\{%")
 
 
-def documents(text: str) -> list[Any]:
+@lru_cache(maxsize=4)
+def documents(text: str) -> tuple[Any, ...]:
     """The root nodes of a file.
 
     Raises:
-        ValueError: this is no YAML.
+        UnreadableFile: this is no YAML.
     """
     import yaml
 
     try:
-        return [node for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None]
+        return tuple(node for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None)
     except yaml.YAMLError as error:
-        raise ValueError(" ".join(str(error).split())) from None
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "it cannot be read"
+        row, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+        raise UnreadableFile(f"this is no YAML: {problem}", row, column) from None
+
+
+def check_yaml(text: str) -> None:
+    """See that a text is YAML; templates are let through.
+
+    Raises:
+        UnreadableFile: it is not.
+    """
+    if not _TEMPLATE.search(text):
+        documents(text)
 
 
 def entries(node: Any) -> Iterator[tuple[str, Any, Any]]:

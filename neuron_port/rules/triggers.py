@@ -24,8 +24,6 @@ def triggers_of(rule: Rule) -> set[str]:
     These are its own (the key ``triggers``), or those of its rows and of what its codemod asks for. A row may have the
     key as well. ``cuda`` stands for that word by itself.
     """
-    if rule.family == "project" and not rule.codemod:
-        return set()  # about files that are no Python code
     if rule.triggers:
         return {_CUDA if trigger == "cuda" else trigger for trigger in rule.triggers}
     found = {trigger for row in rule.rows for trigger in _of_row(row)}

@@ -1,4 +1,4 @@
-"""Inspectors on a text: what they report, and the text after their edits."""
+"""Inspectors of project files on a text: what they report, and the text after their edits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+from neuron_port.checking.passages import Passages
 from neuron_port.files.base import FileContext, TextReport
 from neuron_port.findings import Applicability
 from neuron_port.rules.loader import RuleSet, load_rules
@@ -20,7 +21,7 @@ def shipped() -> RuleSet:
 
 def context(text: str, name: str = "run.sh", target: str = "neuron") -> FileContext:
     rules = shipped()
-    return FileContext(Path(name), text, target, dict(rules.rules), rules.row)
+    return FileContext(Path(name), text, target, dict(rules.rules), rules.file_row)
 
 
 def reports(inspect: Inspector, text: str, name: str = "run.sh", target: str = "neuron") -> list[TextReport]:
@@ -39,17 +40,6 @@ def fixed(
     target: str = "neuron",
     level: Applicability = Applicability.UNSAFE,
 ) -> str:
-    """The text after the edits of one round; edits may not overlap."""
-    edits = {
-        (edit.start, edit.end, edit.content)
-        for report in reports(inspect, text, name, target)
-        if report.applicability >= level
-        for edit in report.edits
-    }
-    place = len(text)
-    for start, end, content in sorted(edits, reverse=True):
-        if end > place:
-            raise AssertionError(f"edits overlap at {start}: {text[start:end]!r}")
-        text = text[:start] + content + text[end:]
-        place = start
-    return text
+    """The text after the edits of one round."""
+    passages = Passages(text, name, inspect(context(text, name, target)))
+    return passages.fixed(level, lambda changed: None)[0]
