@@ -266,11 +266,12 @@ def test_rule_with_a_short_trigger_is_refused(tmp_path: Path) -> None:
 
 def test_triggers_of_an_own_rule(tmp_path: Path) -> None:
     rows = "".join(
-        f'[[map]]\nfrom = "{name}"\n' for name in ("acme.device.pick", "acme.*", "torch.nn.Fold", "torch.special.*")
+        f'[[map]]\nfrom = "{name}"\n'
+        for name in ("acme.device.pick", "acme.*", "torch.nn.Softmax2d", "torch.special.*")
     )
     (tmp_path / "own.toml").write_text(OWN_RULE + 'methods = ["to_gpu"]\n' + rows, encoding="utf-8")
     own = set(load_rules([tmp_path]).triggers) - set(RULES.triggers)
-    assert own == {"import acme & device & pick", "import acme", "torch & Fold", "torch & special", "to_gpu"}
+    assert own == {"import acme & device & pick", "import acme", "torch & Softmax2d", "torch & special", "to_gpu"}
 
 
 @pytest.mark.parametrize(

@@ -235,7 +235,7 @@ class Site:
         if self.binding.name == to.rpartition(".")[2]:
             return False
         chosen = self.rule.family in ("optimum", "huggingface") and self.binding.node.asname is not None
-        return self.rule.family in ("xla", "optimum", "huggingface") and not chosen
+        return self.rule.family in ("xla", "optimum", "huggingface", "unsupported") and not chosen
 
     def imported(self, module: str, name: str) -> Spelling | None:
         """``name`` as ``from module import name`` gives it; ``None`` when the name means something else in this module."""

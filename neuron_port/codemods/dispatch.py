@@ -114,6 +114,8 @@ def _belongs_to_platform(rule: Rule, row: Row, qualname: str) -> bool:
         return True
     if rule.family in lineage.FAMILIES:
         return lineage.is_lineage_module(qualname)
+    if rule.family == "unsupported":
+        return row.to is not None  # the name that is imported becomes another one
     return rule.family == "libraries" and rule.codemod is None
 
 

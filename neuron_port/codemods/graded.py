@@ -1,0 +1,93 @@
+"""Operations and types that Neuron lacks or computes otherwise: how much it matters depends on where they run.
+
+x = torch.linalg.qr(a)[0]                   in forward or in a training step: what the row says
+freqs = torch.arange(n, dtype=torch.float64)
+if x.dtype == torch.float64: ...            a question about a type is no use of it: nothing
+torch.fft.rfft(torch.from_numpy(wave))      evidently on the host: nothing
+
+``hot`` is the severity in code that runs in each step on the device (see ``semantics.places``), ``cold`` the one elsewhere;
+without it nothing is said there. Rows ``method:NAME`` are about methods of tensors, and need evidence for one unless ``unique`` says
+that nothing else has a method of that name. ``dtype`` asks for the kind of the first argument's elements. A row with ``once`` is
+reported at its first place in a file.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+from neuron_port.codemods.base import Report, Site
+from neuron_port.findings import Severity
+
+_QUESTIONS = frozenset({"isinstance", "issubclass", "getattr", "hasattr", "finfo", "iinfo", "is_tensor"})
+_TABLES = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+
+
+def inspect(site: Site) -> Iterator[Report]:
+    """Report by the row for a name, or for a method of a tensor."""
+    if site.form == "method":
+        site = _with_row(site)
+    if site is None or site.row is None or (site.row.forms and site.form not in site.row.forms):
+        return
+    row, context = site.row, site.context
+    call = site.call
+    if site.form == "import" or (call is None and _asks(site.node)):
+        return
+    if _is_elsewhere(site, call if call is not None else _given_to(site.node)):
+        return
+    place = context.places.of(site.node)
+    word = row.options.get("hot", row.severity.word) if place.hot else row.options.get("cold")
+    if word is None:
+        return
+    if row.options.get("once"):
+        key = f"{site.rule.code} {row.source}"
+        if key in context.memo:
+            return
+        context.memo.add(key)
+    yield site.report(severity=min(Severity.parse(word), row.severity), evidence=place.text if place.hot else None)
+
+
+def _with_row(site: Site) -> Site | None:
+    name = site.node.func.attr
+    row = next((row for row in site.rule.rows if row.source == f"method:{name}"), None)
+    if row is None:
+        return None
+    receiver = site.node.func.value
+    if row.options.get("unique"):
+        sure = site.context.receivers.torch_file and site.context.receivers.kind(receiver).kind != "other"
+    else:
+        sure = site.context.tensors.of(receiver) is not None
+    return replace(site, row=row, qualname=name) if sure else None
+
+
+def _given_to(node: ast.AST) -> ast.Call | None:
+    """The call that a type is an argument of: ``x.to(torch.float64)``, ``torch.zeros(3, dtype=torch.float64)``."""
+    around = node.parent.parent if isinstance(node.parent, ast.keyword) else node.parent
+    return around if isinstance(around, ast.Call) else None
+
+
+def _is_elsewhere(site: Site, call: ast.Call | None) -> bool:
+    """Whether the call works on values of the host, or on elements that the row is not about."""
+    if call is None:
+        return False
+    tensors = site.context.tensors
+    values = [call.func.value] if site.form == "method" else call.args[:1]
+    if tensors.on_host(call) or any(tensors.on_host(value) for value in values):
+        return True
+    wanted = site.row.options.get("dtype")
+    return wanted is not None and not any(tensors.dtype(value) == wanted for value in values)
+
+
+def _asks(node: ast.AST) -> bool:
+    """Whether a type is compared, looked up or listed, and not given to anything."""
+    parent = node.parent
+    while isinstance(parent, (*_TABLES, ast.Starred)):
+        node, parent = parent, parent.parent
+        if isinstance(node, _TABLES) and isinstance(parent, (ast.Assign, ast.AnnAssign, ast.Attribute, ast.Subscript)):
+            return True
+    if isinstance(parent, ast.Compare):
+        return True
+    if not isinstance(parent, ast.Call) or node not in parent.args:
+        return False
+    return getattr(parent.func, "attr", getattr(parent.func, "id", "")) in _QUESTIONS

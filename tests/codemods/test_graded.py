@@ -1,0 +1,78 @@
+"""Operations and types that matter by the place where they run: ``codemods.graded``."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.porting import check
+
+HEAD = "import torch\nfrom torch import nn\n"
+
+
+def found(code: str) -> list[tuple[int, int, str, str, str | None]]:
+    return [
+        (finding.location.row, finding.location.column, finding.code, finding.severity.word, finding.evidence)
+        for finding in check(HEAD + code)
+        if finding.code.startswith("NP5")
+    ]
+
+
+IN_FORWARD = """
+class Net(nn.Module):
+    def forward(self, x):
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "column", "code", "severity"),
+    [
+        ("return torch.linalg.qr(x)", 16, "NP517", "warning"),
+        ("return torch.cdist(x, x)", 16, "NP517", "info"),
+        ("return torch.fft.rfft(x)", 16, "NP506", "warning"),
+        ("return x.to(torch.float64)", 21, "NP507", "warning"),
+        ("return x.double()", 16, "NP507", "warning"),
+        ("return x.to(torch.float8_e4m3fn)", 21, "NP505", "error"),
+        ("return x.to_sparse()", 16, "NP500", "error"),
+    ],
+)
+def test_in_each_step_it_is_what_the_row_says(body, column, code, severity):
+    assert found(IN_FORWARD.format(body=body)) == [(6, column, code, severity, "it runs in Net.forward")]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("q = torch.linalg.qr(a)\n", []),
+        ("f = torch.fft.rfft(a)\n", []),
+        ("t = torch.arange(3, dtype=torch.float64)\n", []),
+        ("y = torch.polar(a, b)\n", [(3, 5, "NP506", "info", None)]),
+        ("y = a.to(torch.float8_e4m3fn)\n", [(3, 10, "NP505", "warning", None)]),
+        ("pool = nn.AdaptiveMaxPool2d(1)\n", [(3, 8, "NP517", "info", None)]),
+    ],
+)
+def test_elsewhere_it_is_less_or_nothing(code, expected):
+    assert found(code) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return x.dtype == torch.float64",
+        "return x.dtype in (torch.float64, torch.complex64)",
+        "return isinstance(x, dict) or torch.finfo(torch.float64).max",
+        "return torch.linalg.qr(x.cpu())",
+        "return torch.zeros(3, dtype=torch.float64, device='cpu')",
+        "return torch.fft.rfft(torch.from_numpy(self.wave))",
+        "return self.frame.double()",
+        "return self.values.conj()",
+        "return x.conj()",
+    ],
+)
+def test_questions_and_values_of_the_host_are_left_alone(body):
+    assert found(IN_FORWARD.format(body=body)) == []
+
+
+def test_an_operator_is_named_once_in_a_file():
+    body = "a = torch.linalg.inv(x)\n        return torch.linalg.inv(a)"
+    assert [place[:3] for place in found(IN_FORWARD.format(body=body))] == [(6, 13, "NP517")]
