@@ -36,7 +36,7 @@ def test_old_arguments_are_renamed() -> None:
     [
         "x.to(torch.bfloat16)",
         "x.to(memory_format=torch.preserve_format)",
-        "x.register(torch_device=d, memory_format=torch.channels_last)",
+        "x.register(torch_device=d, memory_format=torch.contiguous_format)",
     ],
 )
 def test_what_stays(line: str) -> None:
@@ -59,4 +59,5 @@ def test_places() -> None:
     assert [(item.code, item.location.row, item.location.column, item.severity.word) for item in found] == [
         ("NP471", 4, 14, "warning"),
         ("NP471", 4, 29, "warning"),
+        ("NP510", 4, 43, "warning"),
     ]
