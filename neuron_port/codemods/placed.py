@@ -73,7 +73,8 @@ def _about_device(site: Site, call: ast.Call) -> str | None:
         return _on_device(tensors, call.func.value)
     makes = options.get("makes")
     if makes == "device":
-        return None if tensors.on_host(call) else _device(site, call)
+        named = any(keyword.arg == "device" for keyword in call.keywords)
+        return "it is made on a device" if named and not tensors.on_host(call) else None
     if makes == "like":
         first = call.args[0] if call.args else None
         moved = next((keyword.value for keyword in call.keywords if keyword.arg == "device"), None)
@@ -92,27 +93,3 @@ def _on_device(tensors, value: ast.expr) -> str | None:
     if found is None or tensors.on_host(value) or "comes from a data loader" in found.text:
         return None
     return found.text
-
-
-def _device(site: Site, call: ast.Call) -> str | None:
-    """``device=...``, or ``.to(device)`` and ``.cuda()`` right behind the call."""
-    for keyword in call.keywords:
-        if keyword.arg == "device":
-            return "it is made on a device"
-    around = call.parent
-    if isinstance(around, ast.Attribute) and isinstance(around.parent, ast.Call) and around.parent.func is around:
-        moved = around.attr in ("cuda", "neuron") or (
-            around.attr == "to" and around.parent.args and not site.context.tensors.on_host(around.parent)
-        )
-        if moved and around.attr == "to" and not _is_device(site, around.parent.args[0]):
-            return None
-        return "it is moved to a device" if moved else None
-    return None
-
-
-def _is_device(site: Site, node: ast.expr) -> bool:
-    """Whether the argument of ``.to()`` is a device rather than a type."""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, str)
-    text = ast.unparse(node)
-    return "device" in text

@@ -26,7 +26,9 @@ def inspect(site: Site) -> Iterator[Report]:
     """Report a write to every second element, once for the pair."""
     first = _write(site.node)
     tensors = site.context.tensors
-    if first is None or tensors.of(first.targets[0].value) is None or tensors.on_host(first.targets[0].value):
+    if first is None or isinstance(first.value, (ast.List, ast.Tuple)):
+        return
+    if tensors.of(first.targets[0].value) is None or tensors.on_host(first.targets[0].value):
         return
     function, place = enclosing_function(first), site.context.places.of(first)
     if function is None or getattr(function, "name", "") == "__init__" or runs_elsewhere(site.module, first):

@@ -402,6 +402,8 @@ class Tensors:
             return any(on_host) and not any(
                 self.of(side) is not None for side, known in zip(sides, on_host) if not known
             )
+        if isinstance(node, ast.Attribute) and node.attr in ("T", "mT", "data", "real", "imag", "H"):
+            return self.on_host(node.value, depth + 1)
         if isinstance(node, (ast.UnaryOp, ast.Subscript)):
             return self.on_host(node.operand if isinstance(node, ast.UnaryOp) else node.value, depth + 1)
         if isinstance(node, ast.Name) and hasattr(node, "scope"):
