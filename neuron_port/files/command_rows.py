@@ -92,7 +92,7 @@ def _runs(call: Call) -> int | None:
             # "python" stands in front of a script's name.
             index = next(place for place, word in enumerate(words) if word.start == at.start)
             last = call.words[-1].end if call.words else call.end
-            while index > 0 and words[index - 1].start >= last:
+            while index > 0 and (words[index - 1].start >= last or re.match(r"\w+=", words[index - 1].text)):
                 index -= 1
             return words[index].start
         behind = other.start == call.start and other.program == call.program

@@ -171,7 +171,7 @@ class Shell:
         starts = call.program in ("mpirun", "mpiexec") or any(
             starts_processes(other) for other in calls_of(call.command)
         )
-        if call.program == "env":
+        if call.program in ("env", "neuron_parallel_compile"):
             for word, follower in zip(call.words, [*call.words[1:], None], strict=False):
                 found = _ASSIGNS.match(word.text)
                 if found and found[2]:

@@ -118,10 +118,12 @@ def inspect_variable(context: FileContext, place: Place) -> TextReport | None:
             edits = _removal(place, rule, row, value)
         else:
             edits = [TextEdit(place.start, place.start + len(place.name), row.to)]
+    # A value that is not known may be one of those that mean something else.
+    applicability = min(row.applicability, Applicability.UNSAFE) if "hide" in options and value is None else None
     severity = Severity.INFO if value is not None and value in options.get("off", ()) else row.severity
     if place.reads and row.action != "flag":
         message = f"{message}; the script reads it again below or above, so change both"
-    return _report(context, place, rule, row, message, severity=severity, edits=edits)
+    return _report(context, place, rule, row, message, severity=severity, applicability=applicability, edits=edits)
 
 
 def inspect_read(context: FileContext, name: str, span: tuple[int, int]) -> TextReport | None:
