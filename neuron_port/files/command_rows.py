@@ -20,6 +20,7 @@ from neuron_port.files.base import FileContext, TextEdit, TextReport
 from neuron_port.files.commands import Call, calls_of, options_of
 from neuron_port.files.fragment import Fragment
 from neuron_port.files.shell_syntax import Command, Word
+from neuron_port.files.tables import tables_of
 from neuron_port.findings import Applicability
 from neuron_port.rules.model import Row, Rule
 
@@ -255,32 +256,18 @@ def _is_dotted(node: ast.expr) -> bool:
 # -- single words ------------------------------------------------------------------------------------------------------
 
 
-def word_rows(rules: Iterator[Rule] | Sequence[Rule]) -> list[tuple[re.Pattern[str], Rule, Row]]:
-    """The rows about single words."""
-    return [
-        (re.compile(row.options["pattern"]), rule, row)
-        for rule in rules
-        for row in rule.rows
-        if row.source.startswith("word:")
-    ]
-
-
-def inspect_words(
-    context: FileContext, rows: Sequence[tuple[re.Pattern[str], Rule, Row]], command: Command
-) -> Iterator[TextReport]:
+def inspect_words(context: FileContext, command: Command) -> Iterator[TextReport]:
     """Report words that name a host or an environment."""
     for word in [*command.words, *(setting.value for setting in command.settings if setting.value is not None)]:
-        yield from inspect_word(context, rows, word)
+        yield from inspect_word(context, word)
 
 
-def inspect_word(
-    context: FileContext, rows: Sequence[tuple[re.Pattern[str], Rule, Row]], word: Word
-) -> Iterator[TextReport]:
+def inspect_word(context: FileContext, word: Word) -> Iterator[TextReport]:
     """Report a word that names a host or an environment, by itself or behind ``=``."""
     text = word.text
     default = re.search(r"\$\{\w+:?[-=]([^${}]+)\}", text)
     for part in dict.fromkeys((text, text.partition("=")[2], default[1] if default else "")):
-        for pattern, rule, row in rows:
+        for pattern, rule, row in tables_of(context).words:
             if part and pattern.fullmatch(part):
                 message = row.message.replace("{name}", part)
                 yield context.report(rule.code, word.start, word.end, message, row=row)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from neuron_port.files.base import FileContext, TextReport
 from neuron_port.files.fragment import Fragment
+from neuron_port.files.tables import tables_of
 
 
 def inspect_image(context: FileContext, image: Fragment, *, by_tag: bool = True) -> Iterator[TextReport]:
@@ -15,14 +15,10 @@ def inspect_image(context: FileContext, image: Fragment, *, by_tag: bool = True)
     ``by_tag`` is false where the text may be something else than an image: a word in its tag is no evidence then.
     """
     text = image.text.strip("\"'")
-    for rule in context.rules.values():
-        for row in rule.rows:
-            if not row.source.startswith("image:") or (row.options.get("by_tag") and not by_tag):
-                continue
-            if not re.fullmatch(row.options["pattern"], text, re.IGNORECASE):
-                continue
-            if "keep" in row.options and re.fullmatch(row.options["keep"], text, re.IGNORECASE):
-                return
+    for pattern, keep, rule, row in tables_of(context).images:
+        if (row.options.get("by_tag") and not by_tag) or not pattern.fullmatch(text):
+            continue
+        if keep is None or not keep.fullmatch(text):
             start, end = image.span(0, len(image.text))
             yield context.report(rule.code, start, end, row.message.replace("{name}", text), row=row)
-            return
+        return

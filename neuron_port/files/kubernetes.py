@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from neuron_port.files.base import FileContext, TextEdit, TextReport
-from neuron_port.files.command_rows import inspect_word, word_rows
+from neuron_port.files.command_rows import inspect_word
 from neuron_port.files.containers import add_commands, entry_removal, image_reports, variable_reports
 from neuron_port.files.shell import Shell
 from neuron_port.files.yaml_nodes import (
@@ -59,7 +59,6 @@ def inspect(context: FileContext) -> Iterator[TextReport]:
         return
     shell = Shell(context)
     containers: list[Any] = []
-    words = word_rows(list(context.rules.values()))
     for root in roots:
         for node in mappings(root):
             yield from _resources(context, node)
@@ -78,7 +77,7 @@ def inspect(context: FileContext) -> Iterator[TextReport]:
                 ):
                     for each in items(value) or [value]:
                         if scalar(each):
-                            yield from inspect_word(context, words, word(context.text, each))
+                            yield from inspect_word(context, word(context.text, each))
                 elif key == "key" and scalar(value).startswith("nvidia.com/"):
                     yield _keyed(context, value)
     for container in containers:

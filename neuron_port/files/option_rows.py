@@ -15,11 +15,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from neuron_port.files.base import FileContext, TextEdit, TextReport
 from neuron_port.files.commands import Call, Option, options_of
+from neuron_port.files.tables import tables_of
 from neuron_port.rules.model import Row, Rule
 
 # Programs whose options are no program's that computes.
@@ -27,25 +28,13 @@ _SILENT = frozenset(
     "echo printf grep egrep sed awk cat cut git ls cd rm cp mv mkdir test [ [[ tar curl wget aws kubectl helm apt apt-get yum dnf make "
     "cmake pip conda docker podman singularity apptainer sudo env python find tee source . export read set local".split()
 )
-Table = Mapping[tuple[str, str], Sequence[tuple[Rule, Row]]]
 
 
-def option_table(rules: Mapping[str, Rule]) -> Table:
-    """The rows about options by program and name."""
-    found: dict[tuple[str, str], list[tuple[Rule, Row]]] = {}
-    for rule in rules.values():
-        for row in rule.rows:
-            if row.source.startswith("option:"):
-                for program in row.options["program"]:
-                    for name in row.options["names"]:
-                        found.setdefault((program, name), []).append((rule, row))
-    return found
-
-
-def inspect_options(context: FileContext, table: Table, call: Call) -> Iterator[TextReport]:
+def inspect_options(context: FileContext, call: Call) -> Iterator[TextReport]:
     """Report the options of one program that a row is about."""
     program = call.program
-    if program not in {known for known, _ in table}:
+    tables = tables_of(context)
+    if program not in tables.programs:
         if program.partition(" ")[0] in _SILENT:
             return
         program = "script"
@@ -53,7 +42,7 @@ def inspect_options(context: FileContext, table: Table, call: Call) -> Iterator[
     given = {option.name for option in options}
     for option in options:
         name = option.name if option.name.startswith("-") else option.name.lstrip("+~").rpartition(".")[2] + "="
-        for rule, row in table.get((program, name), ()):
+        for rule, row in tables.options.get((program, name), ()):
             if given & set(row.options.get("unless", ())):
                 continue
             if row.options.get("ported") and "neuron" in context.text.lower():

@@ -18,12 +18,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from neuron_port.files.base import FileContext, TextEdit, TextReport
-from neuron_port.files.command_rows import inspect_command, inspect_word, inspect_words, word_rows
+from neuron_port.files.command_rows import inspect_command, inspect_word, inspect_words
 from neuron_port.files.commands import Call, calls_of, options_of, starts_processes
 from neuron_port.files.fragment import Fragment
 from neuron_port.files.images import inspect_image
-from neuron_port.files.option_rows import Table, inspect_options, option_table
+from neuron_port.files.option_rows import inspect_options
 from neuron_port.files.shell_syntax import Command, Removal, Script, Setting, Word, parse
+from neuron_port.files.tables import tables_of
 from neuron_port.files.training_options import inspect_training_options
 from neuron_port.files.variables import Place, inspect_read, inspect_variable
 from neuron_port.sources.python import UnreadableFile
@@ -80,8 +81,6 @@ class Shell:
 
     def reports(self) -> Iterator[TextReport]:
         """Everything that is to be said of the texts."""
-        table = option_table(self.context.rules)
-        words = word_rows(list(self.context.rules.values()))
         calls = {
             id(command): calls_of(command) for script in self.scripts for command in script.commands if command.words
         }
@@ -94,15 +93,17 @@ class Shell:
             yield from self._variables(script, calls, reads, names)
             for command in script.commands:
                 for call in calls.get(id(command), ()):
-                    yield from self._call(table, call)
-                yield from inspect_words(self.context, words, command)
+                    yield from self._call(call)
+                yield from inspect_words(self.context, command)
                 yield from self._images(command, calls.get(id(command), ()))
             for setting in script.settings:
                 if setting.value is not None and setting.command is None:
-                    yield from inspect_word(self.context, words, setting.value)
+                    yield from inspect_word(self.context, setting.value)
                     yield from self._image(setting.value.part, sure=False)
+            for word in script.compared:
+                yield from self._compared(word)
             for comment in script.comments:
-                yield from _directive(self.context, table, comment)
+                yield from _directive(self.context, comment)
 
     # -- variables -----------------------------------------------------------------------------------------------------
 
@@ -137,12 +138,19 @@ class Shell:
 
     # -- commands ------------------------------------------------------------------------------------------------------
 
-    def _call(self, table: Table, call: Call) -> Iterator[TextReport]:
+    def _call(self, call: Call) -> Iterator[TextReport]:
         context = self.context
         yield from inspect_command(context, call)
-        yield from inspect_options(context, table, call)
+        yield from inspect_options(context, call)
         yield from inspect_training_options(context, call)
         yield from self._passed(call)
+
+    def _compared(self, word: Word) -> Iterator[TextReport]:
+        """A word that something is compared with: another one is right once the program is ported."""
+        for rule, row in tables_of(self.context).compared:
+            if word.text in row.options["values"]:
+                message = row.message.replace("{value}", word.text)
+                yield self.context.report(rule.code, word.start, word.end, message, row=row)
 
     def _images(self, command: Command, calls: Sequence[Call]) -> Iterator[TextReport]:
         """Container images among the words."""
@@ -316,7 +324,7 @@ def _next_start(call: Call, word: Word) -> int:
     return min(following) if following else word.end
 
 
-def _directive(context: FileContext, table: Table, comment: Fragment) -> Iterator[TextReport]:
+def _directive(context: FileContext, comment: Fragment) -> Iterator[TextReport]:
     """``#SBATCH --gres=gpu:8``: options of a batch system in comments."""
     head = comment.text.split(None, 1)[0] if comment.text.strip() else ""
     program = _DIRECTIVES.get(head)
@@ -329,4 +337,4 @@ def _directive(context: FileContext, table: Table, comment: Fragment) -> Iterato
         part = comment.cut(found.start(), found.end())
         words.append(Word(part, part.starts[0], part.ends[-1], True))
     command = Command(words, words[0].start, words[-1].end, sure=False)
-    yield from inspect_options(context, table, Call(program, (words[0],), tuple(words[1:]), command))
+    yield from inspect_options(context, Call(program, (words[0],), tuple(words[1:]), command))

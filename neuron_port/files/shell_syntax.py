@@ -21,6 +21,7 @@ from neuron_port.files.fragment import Fragment
 # What opens and closes a run of statements.
 _OPENERS = frozenset({"then", "do", "{", "(", ")", "else", "elif"})
 _CLOSERS = frozenset({"fi", "done", "}", ")", "elif_clause", "else_clause", ";;", ";&", ";;&"})
+_WORDS = frozenset({"word", "string", "raw_string", "extglob_pattern"})
 _EXPANSIONS = frozenset(
     {"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion", "process_substitution"}
 )
@@ -101,12 +102,16 @@ class Command:
 
 @dataclass(slots=True, eq=False)
 class Script:
-    """What a shell text consists of, in the order of the text. ``reads`` are the places of ``$NAME`` by name."""
+    """What a shell text consists of, in the order of the text.
+
+    ``reads`` are the places of ``$NAME`` by name, ``compared`` the words in tests and in front of the arms of ``case``.
+    """
 
     commands: list[Command] = field(default_factory=list)
     settings: list[Setting] = field(default_factory=list)
     reads: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     comments: list[Fragment] = field(default_factory=list)
+    compared: list[Word] = field(default_factory=list)
     problem: int | None = None
 
 
@@ -164,8 +169,10 @@ class _Reader:
                 self.script.comments.append(self.fragment.cut(*self.local(node)))
             elif kind == "command":
                 self._command(node)
-            elif kind == "test_command":
-                pass
+            elif kind == "binary_expression":
+                self.script.compared += [self.word(child) for child in node.children if child.type in _WORDS]
+            elif kind == "case_item":
+                self.script.compared += [self.word(child) for child in node.children_by_field_name("value")]
             elif kind == "declaration_command":
                 self._declaration(node)
             elif kind == "variable_assignment" and node.parent.type not in ("command", "declaration_command"):

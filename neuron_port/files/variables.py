@@ -15,10 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from neuron_port.files.base import FileContext, TextEdit, TextReport
 from neuron_port.files.fragment import Fragment
 from neuron_port.files.shell_syntax import Removal
+from neuron_port.files.tables import tables_of
 from neuron_port.findings import Applicability, Severity
 from neuron_port.rules.compiler_options import FlagWord, flags_in, said
 from neuron_port.rules.model import Row, Rule
@@ -28,6 +30,7 @@ _OLD_PLATFORM = re.compile(
 )
 
 
+_DEFAULT = re.compile(r"\$\{\w+:?[-=]([^${}]+)\}")
 # What a script calls its own: NCCL_TESTS_VERSION is no variable that NCCL reads.
 _OWN_NAMES = ("_VERSION", "_TAG", "_BRANCH", "_COMMIT", "_URL", "_REPO", "_IMAGE")
 
@@ -81,7 +84,7 @@ def inspect_variable(context: FileContext, place: Place) -> TextReport | None:
     """Report one variable that is given a value."""
     found = variable_row(context, place.name)
     if found is None:
-        return None
+        return _by_value(context, place)
     rule, row = found
     options = row.options
     if options.get("with_xla") and not is_of_old_neuron(context.text):
@@ -124,6 +127,27 @@ def inspect_variable(context: FileContext, place: Place) -> TextReport | None:
     if place.reads and row.action != "flag":
         message = f"{message}; the script reads it again below or above, so change both"
     return _report(context, place, rule, row, message, severity=severity, applicability=applicability, edits=edits)
+
+
+def _by_value(context: FileContext, place: Place) -> TextReport | None:
+    """A variable of the program's own that holds a device or a process group: ``DEVICE=cuda``, ``${DEVICE:-cuda}``."""
+    if place.value is None:
+        return None
+    text = place.value.text
+    default = _DEFAULT.fullmatch(text)
+    first, last = default.span(1) if default else (0, len(text))
+    for pattern, rule, row in tables_of(context).variables:
+        if pattern.fullmatch(place.name) and any(fnmatchcase(text[first:last], each) for each in row.options["values"]):
+            stop = next(
+                (first + len(each) for each in row.options.get("prefix", ()) if text[first:last].startswith(each)), last
+            )
+            edits: list[TextEdit] = []
+            sure = place.removal is not None and place.value.stands_as_is(context.text, first, stop)
+            if sure and row.to is not None:
+                edits = [TextEdit(*place.value.span(first, stop), row.to)]
+            message = (row.message or rule.summary).replace("{value}", text[first:last])
+            return _report(context, place, rule, row, message, edits=edits)
+    return None
 
 
 def inspect_read(context: FileContext, name: str, span: tuple[int, int]) -> TextReport | None:

@@ -133,6 +133,28 @@ def test_a_read_of_the_list_of_gpus_is_reported() -> None:
     assert codes('IFS=, read -ra GPUS <<< "$CUDA_VISIBLE_DEVICES"\n') == [("NP195", "CUDA_VISIBLE_DEVICES")]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("DEVICE=cuda\n", "DEVICE=neuron\n"),
+        ("export MODEL_DEVICE='cuda:0'\n", "export MODEL_DEVICE='neuron'\n"),
+        ('device="${2:-cuda}"\n', 'device="${2:-neuron}"\n'),
+        ("DEVICE=cuda:$i python t.py\n", "DEVICE=neuron:$i python t.py\n"),
+        ("BACKEND=nccl\n", "BACKEND=neuron\n"),
+        ("DEVICE=xla\n", "DEVICE=neuron\n"),
+        ("NAME=cuda\n", "NAME=cuda\n"),
+        ("DEVICE=cpu\n", "DEVICE=cpu\n"),
+    ],
+)
+def test_variables_that_hold_a_device(before: str, after: str) -> None:
+    assert fix(before) == after
+
+
+def test_words_that_a_device_is_compared_with() -> None:
+    text = 'if [[ "$D" == "cuda" ]]; then a; fi\ncase $D in cuda|"cpu") b;; esac\n'
+    assert codes(text) == [("NP817", '"cuda"'), ("NP817", "cuda")]
+
+
 def test_hiding_all_gpus_is_left_to_a_person() -> None:
     text = 'CUDA_VISIBLE_DEVICES="" python t.py\n'
     (report,) = reports(shell.inspect, text)
