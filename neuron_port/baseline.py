@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from neuron_port.checking.reading import lines_of, read_text
 from neuron_port.findings import Finding
-from neuron_port.sources.python import UnreadableFile, create_or_replace, read, split_lines, write_atomic
+from neuron_port.sources.python import UnreadableFile, create_or_replace, write_atomic
 
 _VERSION = 1
 
@@ -133,17 +134,18 @@ class _LineReader:
     """Reads the line of a finding from its file; an unreadable file is one in which all lines are empty."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, list[str]] = {}
+        self._lines: dict[tuple[str, int | None], Sequence[str]] = {}
 
     def __call__(self, finding: Finding) -> str:
-        if finding.filename not in self._lines:
-            self._lines[finding.filename] = _lines_of(finding.filename)
-        lines = self._lines[finding.filename]
+        place = (finding.filename, finding.cell)
+        if place not in self._lines:
+            self._lines[place] = _lines_of(*place)
+        lines = self._lines[place]
         return lines[finding.location.row - 1] if finding.location.row <= len(lines) else ""
 
 
-def _lines_of(filename: str) -> list[str]:
+def _lines_of(filename: str, cell: int | None) -> Sequence[str]:
     try:
-        return split_lines(read(Path(filename)).text)
+        return lines_of(read_text(Path(filename)), cell)
     except UnreadableFile:
-        return []
+        return ()

@@ -8,20 +8,21 @@ from pathlib import Path
 
 from neuron_port.checking.base import Analysis, Analyst
 from neuron_port.checking.judge import Judge, rule_url
+from neuron_port.checking.notebook import NotebookAnalyst
 from neuron_port.checking.project_file import Inspectors, ProjectFileAnalyst
 from neuron_port.checking.python import PythonAnalyst
+from neuron_port.checking.reading import decoded
 from neuron_port.config import Settings
 from neuron_port.files.kinds import Kind, kind_of
 from neuron_port.findings import Applicability, Finding
 from neuron_port.project.files import Project
 from neuron_port.rules.loader import RuleSet
-from neuron_port.sources.python import SourceFile, UnreadableFile, encode, read_bytes
+from neuron_port.sources.python import UnreadableFile, encode, read_bytes
 
 __all__ = ["Engine", "FileFix", "FileReport", "rule_url"]
 
 # A fix can open the way for another one (a guard that moves with its body); it settles in a few rounds.
 _MAX_ROUNDS = 6
-_NOTEBOOK = "it is a notebook, and only Python files are read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,11 @@ class Engine:
         ``ignored`` are selectors that this file does not report. What cannot be read or parsed is finding NP001.
         """
         try:
-            data = _content(path)
+            data = read_bytes(path)
             analyst = self._analyst(path, data)
             if not analyst.wants(data):
                 return FileReport(path)
-            source = analyst.decode(path, data)
+            source = decoded(path, data)
         except UnreadableFile as error:
             return FileReport(path, self._judge.unreadable(str(path), error, ignored))
         return FileReport(path, self._checked(analyst, source.text, path, with_edits, ignored))
@@ -83,14 +84,6 @@ class Engine:
     ) -> tuple[Finding, ...]:
         """Check decoded text (without BOM) as the content of the file ``filename``."""
         return self._checked(self._analyst_of_text(text, filename), text, Path(filename), with_edits, ignored)
-
-    def source(self, path: Path, data: bytes) -> SourceFile:
-        """Decode bytes as the content of the file ``path``.
-
-        Raises:
-            UnreadableFile: the bytes are not the text that they claim to be.
-        """
-        return self._analyst(path, data).decode(path, data)
 
     def fix(
         self,
@@ -103,11 +96,11 @@ class Engine:
         """Port one file in memory: fixes of ``level`` and better are applied. Nothing is written."""
         filename = str(path)
         try:
-            data = _content(path)
+            data = read_bytes(path)
             analyst = self._analyst(path, data)
             if not analyst.wants(data):
                 return FileFix(path)
-            source = analyst.decode(path, data)
+            source = decoded(path, data)
         except UnreadableFile as error:
             return FileFix(path, remaining=self._judge.unreadable(filename, error, ignored))
         result = self._fixed(analyst, source.text, path, level, annotate, ignored)
@@ -145,8 +138,9 @@ class Engine:
         return self._analyst(Path(filename), text[:200].encode("utf-8", "replace"))
 
     def _new_analyst(self, kind: Kind) -> Analyst:
-        if kind.reader == "python":
-            return PythonAnalyst(self.rules, self.settings, self._judge, self.project, kind, self._inspectors)
+        if kind.reader != "text":
+            python = PythonAnalyst(self.rules, self.settings, self._judge, self.project, kind, self._inspectors)
+            return python if kind.reader == "python" else NotebookAnalyst(python, self._inspectors, self._judge)
         return ProjectFileAnalyst(kind, self._inspectors, self._judge)
 
     def _checked(
@@ -184,9 +178,3 @@ class Engine:
         except UnreadableFile as error:
             return FileFix(path, text, text, None, self._judge.unreadable(str(path), error, ignored))
         return FileFix(path, text, current, None, remaining, applied)
-
-
-def _content(path: Path) -> bytes:
-    if path.suffix == ".ipynb":
-        raise UnreadableFile(_NOTEBOOK)
-    return read_bytes(path)

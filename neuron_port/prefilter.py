@@ -119,6 +119,12 @@ class Prefilter:
         self._from = re.compile(rb"from[ \t]+" + names)
         self._import = re.compile(rb"import[ \t]+(?:[\w., \t]*,[ \t]*)?" + names)
 
+    def mentions(self, data: bytes) -> bool:
+        """Whether a word of a trigger, or a package, stands anywhere in ``data``."""
+        if self._search.find_matches_as_indexes(data):
+            return True
+        return any(package in data for package in self._packages)
+
     def wants(self, data: bytes) -> bool:
         """Whether a trigger stands in ``data`` outside comments and multi-line strings, or a suppression anywhere."""
         found = self._search.find_matches_as_indexes(data, overlapping=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Protocol
 
 from neuron_port.findings import Applicability, Finding
-from neuron_port.sources.python import SourceFile
 
 
 class Analysis(Protocol):
@@ -38,14 +37,6 @@ class Analyst(Protocol):
 
     def wants(self, data: bytes) -> bool:
         """Whether anything could be found in a file with these bytes."""
-        ...
-
-    def decode(self, path: Path, data: bytes) -> SourceFile:
-        """The text of the file.
-
-        Raises:
-            UnreadableFile: the bytes are not the text that they claim to be.
-        """
         ...
 
     def analyse(self, text: str, path: Path, ignored: Sequence[str]) -> Analysis:

@@ -15,8 +15,7 @@ from neuron_port.files.base import FileContext, TextReport
 from neuron_port.files.kinds import Kind
 from neuron_port.findings import Applicability, Finding
 from neuron_port.rules.loader import RuleSet
-from neuron_port.sources.python import SourceFile
-from neuron_port.sources.text import decode_text, is_wide
+from neuron_port.sources.text import is_wide
 from neuron_port.suppressions import MARKER, Suppressions
 
 _AND = " & "
@@ -70,10 +69,6 @@ class ProjectFileAnalyst:
     def wants(self, data: bytes) -> bool:
         """Whether a trigger word of a rule about project files stands in these bytes."""
         return self._inspectors.triggers.wanted(data)
-
-    def decode(self, path: Path, data: bytes) -> SourceFile:
-        """The text of the file."""
-        return decode_text(path, data, strict=self._kind.unicode)
 
     def analyse(self, text: str, path: Path, ignored: Sequence[str]) -> ProjectFileAnalysis:
         """What the inspectors of this kind find in the text.

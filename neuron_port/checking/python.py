@@ -35,7 +35,7 @@ from neuron_port.semantics.processes import Processes
 from neuron_port.semantics.receivers import Receivers
 from neuron_port.semantics.scopes import Binding, BindingKind
 from neuron_port.semantics.tensors import Tensors
-from neuron_port.sources.python import SourceFile, UnreadableFile, decode, parse
+from neuron_port.sources.python import UnreadableFile, parse
 from neuron_port.suppressions import Suppressions
 
 # Characters of a message that a TODO comment repeats; explain has the rest.
@@ -76,9 +76,9 @@ class PythonAnalyst:
         """Whether a word of the old platform stands in the code of a file with these bytes."""
         return self._prefilter.wants(data) or (self._is_inspected and self._inspectors.triggers.wanted(data))
 
-    def decode(self, path: Path, data: bytes) -> SourceFile:
-        """The text of the file, decoded as Python does it."""
-        return decode(path, data)
+    def mentions(self, data: bytes) -> bool:
+        """Whether a word of the old platform stands anywhere in these bytes."""
+        return self._prefilter.mentions(data)
 
     def analyse(
         self,
@@ -195,13 +195,16 @@ class PythonAnalysis:
         return findings + others
 
     def fixed(self, level: Applicability) -> tuple[str, int]:
-        """The new text and the number of reports applied; reports that cannot be written are left out."""
+        """The text after the fixes of ``level`` and better, and how many of them could be written."""
+        changed, count = self.fixed_code(level)
+        if count or self.passages is None:
+            return changed, count
+        return self.passages.fixed(level, self.accept)
+
+    def fixed_code(self, level: Applicability) -> tuple[str, int]:
+        """The text after the fixes of Python code alone; reports that cannot be written are left out."""
         chosen = [report for report in self.reports if report.operations and report.applicability >= level]
-        if chosen:
-            changed, count = self._apply(chosen)
-            if changed != self.text:
-                return changed, count
-        return (self.text, 0) if self.passages is None else self.passages.fixed(level, self.accept)
+        return self._apply(chosen) if chosen else (self.text, 0)
 
     def _apply(self, chosen: list[Report]) -> tuple[str, int]:
         """The new text and the number of reports applied; reports that cannot be written are left out."""

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from neuron_port.findings import Finding
 
 _EPILOG = """Without --apply nothing is written: the diff goes to standard output, in a shape that `git apply` and
-`patch -p1` take, and the exit status is 1 when something would change. With --apply the findings that are left are
-shown, and the exit status is that of check.
+`patch -p1` take, and the exit status is 1 when something would change. Of a notebook it shows the cells, which those
+programs cannot apply. With --apply the findings that are left are shown, and the exit status is that of check.
 """
 
 

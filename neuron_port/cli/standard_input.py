@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from neuron_port.checking.reading import decoded, lines_of
 from neuron_port.cli.session import Session
-from neuron_port.cli.work import Fixed, left_of, line_reader, unreadable
+from neuron_port.cli.work import Fixed, file_diff, left_of, line_reader, unreadable
 from neuron_port.findings import Applicability, Finding
-from neuron_port.reporting.diff import unified_diff
-from neuron_port.reporting.report import Report, shown_path
-from neuron_port.sources.python import UnreadableFile, encode, split_lines
+from neuron_port.reporting.report import Report
+from neuron_port.sources.python import UnreadableFile, encode
 
 
 class StandardInput:
@@ -23,11 +23,11 @@ class StandardInput:
         self._name = name
         self._ignored = session.config.ignored_in_file(name)
         self._data = sys.stdin.buffer.read()
-        self._lines: list[str] = []
+        self._text = ""
 
     def lines(self, finding: Finding) -> Sequence[str]:
-        """The source lines of every finding, as they were last checked or fixed."""
-        return self._lines
+        """The source lines around a finding, as they were last checked or fixed."""
+        return lines_of(self._text, finding.cell)
 
     def check(self, *, with_edits: bool, use_baseline: bool = True) -> Report:
         """Check the code.
@@ -37,10 +37,10 @@ class StandardInput:
         """
         engine = self._session.engine
         try:
-            source = engine.source(self._name, self._data)
+            source = decoded(self._name, self._data)
         except UnreadableFile as error:
             return Report(1, unreadable(engine, self._name, error.message, error.row, error.column))
-        self._lines = split_lines(source.text)
+        self._text = source.text
         found = engine.check_text(source.text, str(self._name), with_edits=with_edits, ignored=self._ignored)
         baseline = self._session.baseline() if use_baseline else None
         if baseline is None:
@@ -57,13 +57,13 @@ class StandardInput:
         engine, name = self._session.engine, str(self._name)
         before = self._data
         try:
-            source = engine.source(self._name, before)
+            source = decoded(self._name, before)
             result = engine.fix_text(source.text, name, level=level, annotate=annotate, ignored=self._ignored)
             self._data = encode(source, result.after)
         except UnreadableFile as error:
             remaining = unreadable(engine, self._name, error.message, error.row, error.column)
             return Fixed(self._name, remaining=remaining), before
-        self._lines = split_lines(result.after)
-        diff = tuple(unified_diff(before, self._data, shown_path(name, os.getcwd())))
+        self._text = result.after
+        diff = tuple(file_diff(self._name, before, self._data, os.getcwd()))
         left = left_of(result, self._session.baseline())
         return Fixed(self._name, before != self._data, result.applied, diff, left), self._data

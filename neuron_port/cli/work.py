@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuron_port.checking.reading import decoded, lines_of
 from neuron_port.config import Config
 from neuron_port.engine import Engine, FileFix, rule_url
 from neuron_port.files.kinds import kind_of
 from neuron_port.findings import Applicability, Finding, Location
 from neuron_port.reporting.report import shown_path
-from neuron_port.sources.python import UnreadableFile, read_bytes, split_lines, write_atomic
+from neuron_port.sources.notebook import Notebook
+from neuron_port.sources.python import UnreadableFile, read_bytes, write_atomic
 
 if TYPE_CHECKING:
     from neuron_port.baseline import Baseline
@@ -100,13 +102,27 @@ class FixFile:
         return Fixed(path, True, result.applied, remaining=left)
 
     def _shown(self, path: Path, after: bytes, applied: int, left: tuple[Finding, ...]) -> Fixed:
-        from neuron_port.reporting.diff import unified_diff
-
         try:
             before = read_bytes(path)
         except UnreadableFile as error:  # it went away since it was fixed
             return Fixed(path, error=str(error))
-        return Fixed(path, True, applied, tuple(unified_diff(before, after, shown_path(str(path), self.base))), left)
+        return Fixed(path, True, applied, tuple(file_diff(path, before, after, self.base)), left)
+
+
+def file_diff(path: Path, before: bytes, after: bytes, base: str) -> Iterator[bytes]:
+    """The lines of the diff of a file; for a notebook, cell by cell, of their sources instead of its JSON."""
+    from neuron_port.reporting.diff import unified_diff
+
+    shown = shown_path(str(path), base)
+    if kind_of(path, before).reader != "notebook":
+        yield from unified_diff(before, after, shown)
+        return
+    old, new = (Notebook.parse(decoded(path, data).text).cells for data in (before, after))
+    for left, right in zip(old, new, strict=True):
+        if left.source != right.source:
+            # The last line of a source has no line end; that says nothing about it.
+            texts = [cell.source if cell.source.endswith("\n") else f"{cell.source}\n" for cell in (left, right)]
+            yield from unified_diff(*(text.encode("utf-8", "replace") for text in texts), f"{shown}:cell {left.number}")
 
 
 def left_of(result: FileFix, baseline: Baseline | None) -> tuple[Finding, ...]:
@@ -114,8 +130,9 @@ def left_of(result: FileFix, baseline: Baseline | None) -> tuple[Finding, ...]:
     if baseline is None or not result.remaining:
         return result.remaining
     # The new text may not be on the disk, and its lines are what the findings are about.
-    lines = split_lines(result.after)
-    kept, _ = baseline.filter(result.remaining, line_of=line_reader(lambda finding: lines))
+    kept, _ = baseline.filter(
+        result.remaining, line_of=line_reader(lambda finding: lines_of(result.after, finding.cell))
+    )
     return tuple(kept)
 
 

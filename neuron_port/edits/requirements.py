@@ -150,9 +150,11 @@ def _prelude(statement: ast.stmt) -> bool:
     """Say whether imports may go on behind a statement.
 
     It is a guarded import, ``__version__ = ...``, or a setting that has to come before an import, such as
-    ``os.environ["..."] = "..."`` and ``sys.path.append("...")``.
+    ``os.environ["..."] = "..."`` and ``sys.path.append("...")``; or ``0``, which stands for a magic of a notebook.
     """
     match statement:
+        case ast.Expr(value=ast.Constant(value=0)):
+            return True
         case ast.If(body=[ast.Import() | ast.ImportFrom(), *_]) | ast.Try(body=[ast.Import() | ast.ImportFrom(), *_]):
             return True
         case ast.Assign(targets=[ast.Name(id=name)]):

@@ -30,6 +30,7 @@ INSPECTORS: dict[str, tuple[str, ...]] = {
     "yaml": ("compose", "kubernetes"),
 }
 
+_READ_ALWAYS = ("python", "notebook")
 PYTHON_SUFFIXES = (".py", ".pyi", ".pyw")
 
 _KIB = 1024
@@ -53,7 +54,7 @@ class Kind:
 
     ``names`` is a regular expression for the path from the last folder on (``requirements/base.txt``), in lower case;
     ``shebang`` one for the first line of an executable file without suffix. ``reader`` says how it is read: ``python``
-    (with what its inspectors find besides) or ``text``. ``comments``: a ``#`` begins a comment, so that
+    (with what its inspectors find besides), ``notebook`` or ``text``. ``comments``: a ``#`` begins a comment, so that
     suppressions can stand in it. ``unicode``: the format is UTF-8 by definition. In folders, files of more than
     ``max_bytes`` are left out: such a file is data. ``language`` is the word behind the fence of a Markdown block.
     """
@@ -70,7 +71,7 @@ class Kind:
     @property
     def is_active(self) -> bool:
         """Whether files of this kind are looked at."""
-        return self.name == "python" or self.name in INSPECTORS
+        return self.name in _READ_ALWAYS or self.name in INSPECTORS
 
     def load(self) -> list[Inspector]:
         """The inspectors of this kind, imported now."""
@@ -94,6 +95,7 @@ def _inspector(name: str) -> Inspector:
 KINDS = (
     Kind("setup_py", r"setup\.py", reader="python", language="python"),
     Kind("python", r".*\.pyi?|.*\.pyw", shebang=r"python", reader="python", language="python"),
+    Kind("notebook", r".*\.ipynb", reader="notebook", unicode=True, max_bytes=64 * 1024 * _KIB, language="json"),
     Kind("shell", r".*\.(sh|bash|slurm|sbatch)", shebang=r"\b(ba|da)?sh\b", language="sh"),
     Kind("makefile", r"(gnu)?makefile|.*\.mk", language="make"),
     Kind(
@@ -132,6 +134,11 @@ def kind_of_name(path: Path | str) -> Kind | None:
     return None if match is None else _named()[match.lastgroup]
 
 
+def kind_named(name: str) -> Kind:
+    """The kind with this name."""
+    return _named()[name]
+
+
 def kind_of(path: Path, data: bytes) -> Kind:
     """The kind of a file with its content at hand; what is not known is taken for Python."""
     return kind_of_name(path) or kind_of_script(data) or PYTHON
@@ -154,7 +161,7 @@ def _named() -> dict[str | None, Kind]:
 def _by_name(active: tuple[str, ...]) -> re.Pattern[str]:
     choices = []
     for kind in KINDS:
-        if kind.name == "python" or kind.name in active:
+        if kind.name in _READ_ALWAYS or kind.name in active:
             inside = f"|{_IN_FOLDER[kind.name]}" if kind.name in _IN_FOLDER else ""
             choices.append(f"(?P<{kind.name}>(?:.*/)?(?:{kind.names.replace('(', '(?:')}){inside.replace('(', '(?:')})")
     return re.compile("|".join(choices))

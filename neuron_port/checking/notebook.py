@@ -1,0 +1,303 @@
+"""Notebooks: their Python cells as one module, so that names go from cell to cell, and their shell lines.
+
+The module is put together from the cells with a comment in front of each, and taken apart at these comments after a fix.
+Magics are masked by Python of the same length (``sources.magics``), so that every place in it is a place in a cell.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from neuron_port.checking.judge import Judge
+from neuron_port.checking.passages import Passages
+from neuron_port.checking.project_file import Inspectors
+from neuron_port.checking.python import PythonAnalysis, PythonAnalyst
+from neuron_port.files.base import TextEdit, TextReport
+from neuron_port.files.kinds import kind_named
+from neuron_port.findings import Applicability, Edit, Finding, Location
+from neuron_port.sources.magics import Mask, ShellText, read_cell, unmasked
+from neuron_port.sources.notebook import Cell, Notebook
+from neuron_port.sources.python import UnreadableFile, parse
+
+_MARK = "# neuron-port cell"
+_SEPARATOR = re.compile(rf"^{_MARK} (\d+) of \d+\n", re.MULTILINE)
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_NUMBER = re.compile(r"\bline (\d+)\b")
+_BLANK_HEAD = re.compile(r"(?:[ \t]*\r?\n)*")
+_BLANK_TAIL = re.compile(r"\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A cell in a joined text: ``python`` is what stands for it, ``start`` where that begins."""
+
+    cell: Cell
+    python: str
+    masks: tuple[Mask, ...]
+    shell: tuple[ShellText, ...]
+    start: int
+
+
+@dataclass(slots=True)
+class _Joined:
+    """Cells that make one module. ``code`` is its Python, ``raw`` as long and with the cells as they are."""
+
+    parts: list[_Part] = field(default_factory=list)
+    code: str = ""
+    raw: str = ""
+    _rows: list[int] = field(default_factory=list)
+
+    def add(self, cell: Cell, python: str, masks: tuple[Mask, ...], shell: tuple[ShellText, ...]) -> None:
+        """Put a cell behind the others."""
+        # A blank line below keeps the comment from being taken for one about the first statement.
+        head = f"{_MARK} {cell.number} of {len(cell.source)}\n\n"
+        self.parts.append(_Part(cell, python, masks, shell, len(self.code) + len(head)))
+        self._rows.append(len(_LINE_END.findall(self.code)) + 3)
+        self.code += f"{head}{python}\n\n"
+        self.raw += f"{head}{cell.source}\n\n"
+
+    def place(self, location: Location) -> tuple[int, Location]:
+        """The number of the cell and the place in it for a place in the joined text."""
+        index = max(bisect_right(self._rows, location.row) - 1, 0)
+        row = max(location.row - self._rows[index] + 1, 1)
+        return self.parts[index].cell.number, Location(row, location.column)
+
+    def sources(self, code: str) -> dict[int, str]:
+        """The new sources of cells after an edit of ``code``.
+
+        Raises:
+            UnreadableFile: a magic, or the border of two cells, was edited.
+        """
+        pieces = self._pieces(code)
+        return {
+            part.cell.number: _trimmed(part.cell.source, unmasked(piece, part.masks), part.python != piece)
+            for part, piece in zip(self.parts, pieces)
+        }
+
+    def raw_sources(self, raw: str) -> dict[int, str]:
+        """The new sources of cells after an edit of ``raw``."""
+        pieces = self._pieces(raw)
+        return {
+            part.cell.number: _trimmed(part.cell.source, piece, part.cell.source != piece)
+            for part, piece in zip(self.parts, pieces)
+        }
+
+    def accept(self, code: str) -> None:
+        """Make sure that an edited text can be taken apart and parses.
+
+        Raises:
+            UnreadableFile: it cannot, or does not.
+        """
+        parse(code)
+        self.sources(code)
+
+    def _pieces(self, text: str) -> list[str]:
+        numbers = [int(number) for number in _SEPARATOR.findall(text)]
+        if numbers != [part.cell.number for part in self.parts] or not text.startswith(_MARK):
+            raise UnreadableFile("the edit would change the border of two cells")
+        pieces = _SEPARATOR.split(text)[2::2]
+        return [piece.removeprefix("\n").removesuffix("\n").removesuffix("\n") for piece in pieces]
+
+
+def _trimmed(before: str, after: str, is_changed: bool) -> str:
+    """The new source with the blank lines at its ends that the cell had before."""
+    if not is_changed:
+        return before
+    body = _BLANK_TAIL.sub("", after[_BLANK_HEAD.match(after).end() :])
+    if not body:
+        return ""
+    return _BLANK_HEAD.match(before)[0] + body + _BLANK_TAIL.search(before)[0]
+
+
+class NotebookAnalyst:
+    """Reads notebooks.
+
+    Args:
+        python: reads the code.
+        inspectors: looks at what cells give to a shell.
+        judge: says which findings count.
+    """
+
+    def __init__(self, python: PythonAnalyst, inspectors: Inspectors, judge: Judge) -> None:
+        self._python = python
+        self._inspectors = inspectors
+        self._judge = judge
+
+    def wants(self, data: bytes) -> bool:
+        """Whether a trigger word stands anywhere in these bytes."""
+        return self._python.mentions(data) or self._inspectors.triggers.wanted(data)
+
+    def analyse(self, text: str, path: Path, ignored: Sequence[str]) -> NotebookAnalysis:
+        """What is found in the cells.
+
+        Raises:
+            UnreadableFile: the text is no notebook.
+        """
+        notebook = Notebook.parse(text)
+        analysis = NotebookAnalysis(notebook)
+        if notebook.language != "python":
+            return analysis
+        main, files, broken = _joined(notebook)
+        for joined in (main, *files):
+            if joined.parts and self._is_worth_it(joined):
+                analysis.add(joined, self._analysed(joined, path, ignored))
+        if analysis.modules or any(self._python.wants(cell.source.encode("utf-8", "replace")) for cell, _ in broken):
+            for cell, error in broken:
+                found = self._judge.unreadable(str(path), replace_message(error, "the cell"), ignored)
+                analysis.own += [replace(finding, cell=cell.number) for finding in found]
+        return analysis
+
+    def _is_worth_it(self, joined: _Joined) -> bool:
+        return self._python.wants(joined.code.encode("utf-8", "replace")) or (
+            any(part.shell for part in joined.parts)
+            and self._inspectors.triggers.wanted(joined.raw.encode("utf-8", "replace"))
+        )
+
+    def _analysed(self, joined: _Joined, path: Path, ignored: Sequence[str]) -> PythonAnalysis:
+        reports = [
+            report for part in joined.parts for text in part.shell for report in self._shell(joined, part, text, path)
+        ]
+        return self._python.analyse(
+            joined.code,
+            path,
+            ignored,
+            passages=Passages(joined.raw, str(path), reports),
+            accept=joined.accept,
+        )
+
+    def _shell(self, joined: _Joined, part: _Part, text: ShellText, path: Path) -> Iterator[TextReport]:
+        """What the shell inspectors say about a piece of a cell, at its places in the joined text."""
+        kind = kind_named("shell")
+        code = part.cell.source[text.start : text.end]
+        if not kind.is_active:
+            return
+        try:
+            kind.check(code)
+        except UnreadableFile:
+            return  # IPython puts values in braces, which makes it no shell text: nothing is known about it
+        offset = part.start + text.start
+        for report in self._inspectors.reports(kind, code, path):
+            edits = tuple(TextEdit(edit.start + offset, edit.end + offset, edit.content) for edit in report.edits)
+            yield replace(report, start=report.start + offset, end=report.end + offset, edits=edits)
+
+
+def replace_message(error: UnreadableFile, subject: str) -> UnreadableFile:
+    """The error with a message about a part of the file."""
+    return UnreadableFile(f"{error.message}; {subject} was left out", error.row, error.column)
+
+
+def _joined(notebook: Notebook) -> tuple[_Joined, list[_Joined], list[tuple[Cell, UnreadableFile]]]:
+    """The cells of the notebook as a module, the files that cells write, and the cells that do not parse."""
+    main, files = _Joined(), []
+    broken: list[tuple[Cell, UnreadableFile]] = []
+    for cell in notebook.code:
+        code = read_cell(cell.source)
+        if code.python is None:
+            if code.shell:
+                # As a module, it is a comment from end to end.
+                main.add(cell, _blanked(cell.source), (), code.shell)
+            continue
+        try:
+            parse(code.python)
+        except UnreadableFile as error:
+            broken.append((cell, error))
+            continue
+        joined = main
+        if code.filename is not None:
+            joined = _Joined()
+            files.append(joined)
+        joined.add(cell, code.python, code.masks, code.shell)
+    return main, files, broken
+
+
+def _blanked(source: str) -> str:
+    """Blanks of the same length, line by line."""
+    return re.sub(r"[^\r\n]", " ", source)
+
+
+@dataclass(slots=True)
+class NotebookAnalysis:
+    """The findings in one notebook."""
+
+    notebook: Notebook
+    modules: list[tuple[_Joined, PythonAnalysis]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    own: list[Finding] = field(default_factory=list)
+
+    def add(self, joined: _Joined, analysis: PythonAnalysis) -> None:
+        """Take the findings in some of the cells."""
+        self.modules.append((joined, analysis))
+        self.findings += _in_cells(joined, analysis.findings)
+        self.own += _in_cells(joined, analysis.own)
+
+    def release(self) -> None:
+        """Let go of the syntax trees."""
+        for _, analysis in self.modules:
+            analysis.release()
+
+    def with_edits(self) -> list[Finding]:
+        """``findings`` with the text edits of their fixes, at their places in the cells."""
+        return [found for joined, analysis in self.modules for found in _in_cells(joined, analysis.with_edits())]
+
+    def fixed(self, level: Applicability) -> tuple[str, int]:
+        """The notebook with the new sources of its cells, and the number of fixes."""
+        return self._rewritten(lambda analysis: analysis.fixed_code(level), level)
+
+    def annotated(self) -> str:
+        """The notebook with TODO comments in its cells."""
+        return self._rewritten(lambda analysis: (analysis.annotated(), 0), None)[0]
+
+    def _rewritten(
+        self, write: Callable[[PythonAnalysis], tuple[str, int]], level: Applicability | None
+    ) -> tuple[str, int]:
+        sources: dict[int, str] = {}
+        total = 0
+        for joined, analysis in self.modules:
+            code, count = write(analysis)
+            if code != joined.code:
+                sources.update(joined.sources(code))
+            elif level is not None and analysis.passages is not None:
+                raw, count = analysis.passages.fixed(level, joined.raw_sources)
+                sources.update(joined.raw_sources(raw))
+            total += count
+        return self.notebook.with_sources(sources), total
+
+
+def _in_cells(joined: _Joined, findings: Iterable[Finding]) -> list[Finding]:
+    return [_in_cell(joined, finding) for finding in findings]
+
+
+def _in_cell(joined: _Joined, finding: Finding) -> Finding:
+    cell, start = joined.place(finding.location)
+    _, end = joined.place(finding.end_location)
+    fix = finding.fix
+    if fix is not None:
+        edits = tuple(_edit_in_cell(joined, edit) for edit in fix.edits)
+        fix = replace(fix, message=_about_cells(joined, fix.message, cell), edits=edits)
+    return replace(
+        finding,
+        message=_about_cells(joined, finding.message, cell),
+        location=start,
+        end_location=end,
+        evidence=finding.evidence and _about_cells(joined, finding.evidence, cell),
+        cell=cell,
+        fix=fix,
+    )
+
+
+def _about_cells(joined: _Joined, message: str, cell: int) -> str:
+    """A message with its line numbers, which count in the joined text, as those of the cells."""
+
+    def named(match: re.Match[str]) -> str:
+        number, place = joined.place(Location(int(match[1]), 1))
+        return f"line {place.row}" if number == cell else f"line {place.row} of cell {number}"
+
+    return _LINE_NUMBER.sub(named, message)
+
+
+def _edit_in_cell(joined: _Joined, edit: Edit) -> Edit:
+    return Edit(edit.content, joined.place(edit.location)[1], joined.place(edit.end_location)[1])
