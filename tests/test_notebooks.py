@@ -33,6 +33,11 @@ PORTED = [
     (["import torch", "%%time\ntorch.ones(2).cuda()"], {2: '%%time\ntorch.ones(2).to("neuron")'}),
     (["import torch", "%time y = torch.ones(2).cuda()"], {2: '%time y = torch.ones(2).to("neuron")'}),
     (["import torch", "%timeit -n 10 -r3 torch.ones(2).cuda()"], {2: '%timeit -n 10 -r3 torch.ones(2).to("neuron")'}),
+    # So do commands without a sign, and the indentation of a whole cell.
+    (
+        ["pip install torch \\\n  x\nimport torch", "  # a\n  torch.ones(2).cuda()\n  y = 1"],
+        {2: '  # a\n  torch.ones(2).to("neuron")\n  y = 1'},
+    ),
     # What looks like a magic in a string or an expression is none.
     (
         ['import torch\ntext = """\n!ls\n%cd\n"""\nn = (7\n % 3)\ntorch.ones(2).cuda()\n%cd ..'],
@@ -43,11 +48,19 @@ PORTED = [
         ["%%writefile train.py\nimport torch\ntorch.ones(2).cuda()\n", "torch.ones(2).cuda()"],
         {1: '%%writefile train.py\nimport torch\ntorch.ones(2).to("neuron")\n'},
     ),
-    # An import goes where torch is imported, and leaves no empty lines behind.
+    # An import goes to the other imports, and what is removed leaves no empty lines behind.
     (
-        ["!pip install x\n", "import torch\n", "s = torch.cuda.Stream()\nwith torch.cuda.device(0):\n    pass\n"],
-        None,
+        ["!pip install x\n", "import torch\n", "print(1)", "from transformers import AdamW\n", "AdamW(p)\n"],
+        {4: "from torch.optim import AdamW\n", 5: "AdamW(p, eps=1e-06, weight_decay=0.0)\n"},
     ),
+    (["import torch\ntorch.ones(2)", "\ntorch.backends.cuda.matmul.allow_tf32 = True\n"], {2: ""}),
+    # An import that the fix leaves unused goes, but not when a magic or a cell that was not read names it.
+    (["import torch\nimport os", "\ntorch.backends.cuda.matmul.allow_tf32 = True\n"], {1: "import os", 2: ""}),
+    (
+        ["import torch", "torch.backends.cuda.matmul.allow_tf32 = True\n!echo {torch.version}"],
+        {2: "!echo {torch.version}"},
+    ),
+    (["import torch", "torch.backends.cuda.matmul.allow_tf32 = True", "%%prun_all\ntorch.x()"], {2: ""}),
 ]
 
 

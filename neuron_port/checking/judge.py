@@ -52,12 +52,14 @@ class Judge:
             url=rule_url(code),
         )
 
-    def unreadable(self, filename: str, error: UnreadableFile, ignored: Sequence[str]) -> tuple[Finding, ...]:
-        """The finding on a file that could not be checked; nothing when its rule is not selected."""
+    def unreadable(
+        self, filename: str, error: UnreadableFile, ignored: Sequence[str], subject: str = "file"
+    ) -> tuple[Finding, ...]:
+        """The finding on a file (or a part of it) that could not be checked; nothing when its rule is not selected."""
         if not self.wants("NP001", ignored):
             return ()
         place = Location(error.row, error.column)
-        return (self.own("NP001", f"the file was not checked: {error.message}", filename, place, place),)
+        return (self.own("NP001", f"the {subject} was not checked: {error.message}", filename, place, place),)
 
 
 def rule_url(code: str) -> str:

@@ -24,6 +24,8 @@ from neuron_port.sources.notebook import Cell, Notebook
 from neuron_port.sources.python import UnreadableFile, parse
 
 _MARK = "# neuron-port cell"
+_WORD = re.compile(r"[^\W\d]\w*")
+_OPENING = "if 1:"
 _SEPARATOR = re.compile(rf"^{_MARK} (\d+) of \d+\n", re.MULTILINE)
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LINE_NUMBER = re.compile(r"\bline (\d+)\b")
@@ -53,8 +55,10 @@ class _Joined:
 
     def add(self, cell: Cell, python: str, masks: tuple[Mask, ...], shell: tuple[ShellText, ...]) -> None:
         """Put a cell behind the others."""
-        # A blank line below keeps the comment from being taken for one about the first statement.
-        head = f"{_MARK} {cell.number} of {len(cell.source)}\n\n"
+        # A blank line below keeps the comment from being taken for one about the first statement. IPython takes the
+        # indentation of the first line from all of them.
+        opening = _OPENING if python[:1] in (" ", "\t") and python.strip() and not _parses(python) else ""
+        head = f"{_MARK} {cell.number} of {len(cell.source)}\n{opening}\n"
         self.parts.append(_Part(cell, python, masks, shell, len(self.code) + len(head)))
         self._rows.append(len(_LINE_END.findall(self.code)) + 3)
         self.code += f"{head}{python}\n\n"
@@ -100,7 +104,9 @@ class _Joined:
         if numbers != [part.cell.number for part in self.parts] or not text.startswith(_MARK):
             raise UnreadableFile("the edit would change the border of two cells")
         pieces = _SEPARATOR.split(text)[2::2]
-        return [piece.removeprefix("\n").removesuffix("\n").removesuffix("\n") for piece in pieces]
+        return [
+            piece.removeprefix(_OPENING).removeprefix("\n").removesuffix("\n").removesuffix("\n") for piece in pieces
+        ]
 
 
 def _trimmed(before: str, after: str, is_changed: bool) -> str:
@@ -142,12 +148,13 @@ class NotebookAnalyst:
         if notebook.language != "python":
             return analysis
         main, files, broken = _joined(notebook)
+        unread = _unread_words(notebook, main)
         for joined in (main, *files):
             if joined.parts and self._is_worth_it(joined):
-                analysis.add(joined, self._analysed(joined, path, ignored))
+                analysis.add(joined, self._analysed(joined, path, ignored, unread))
         if analysis.modules or any(self._python.wants(cell.source.encode("utf-8", "replace")) for cell, _ in broken):
             for cell, error in broken:
-                found = self._judge.unreadable(str(path), replace_message(error, "the cell"), ignored)
+                found = self._judge.unreadable(str(path), error, ignored, "cell")
                 analysis.own += [replace(finding, cell=cell.number) for finding in found]
         return analysis
 
@@ -157,7 +164,7 @@ class NotebookAnalyst:
             and self._inspectors.triggers.wanted(joined.raw.encode("utf-8", "replace"))
         )
 
-    def _analysed(self, joined: _Joined, path: Path, ignored: Sequence[str]) -> PythonAnalysis:
+    def _analysed(self, joined: _Joined, path: Path, ignored: Sequence[str], unread: set[str]) -> PythonAnalysis:
         reports = [
             report for part in joined.parts for text in part.shell for report in self._shell(joined, part, text, path)
         ]
@@ -167,6 +174,7 @@ class NotebookAnalyst:
             ignored,
             passages=Passages(joined.raw, str(path), reports),
             accept=joined.accept,
+            mentioned=unread,
         )
 
     def _shell(self, joined: _Joined, part: _Part, text: ShellText, path: Path) -> Iterator[TextReport]:
@@ -185,11 +193,6 @@ class NotebookAnalyst:
             yield replace(report, start=report.start + offset, end=report.end + offset, edits=edits)
 
 
-def replace_message(error: UnreadableFile, subject: str) -> UnreadableFile:
-    """The error with a message about a part of the file."""
-    return UnreadableFile(f"{error.message}; {subject} was left out", error.row, error.column)
-
-
 def _joined(notebook: Notebook) -> tuple[_Joined, list[_Joined], list[tuple[Cell, UnreadableFile]]]:
     """The cells of the notebook as a module, the files that cells write, and the cells that do not parse."""
     main, files = _Joined(), []
@@ -204,14 +207,31 @@ def _joined(notebook: Notebook) -> tuple[_Joined, list[_Joined], list[tuple[Cell
         try:
             parse(code.python)
         except UnreadableFile as error:
-            broken.append((cell, error))
-            continue
+            if not (code.python[:1] in (" ", "\t") and _parses(f"{_OPENING}\n{code.python}")):
+                broken.append((cell, error))
+                continue
         joined = main
         if code.filename is not None:
             joined = _Joined()
             files.append(joined)
         joined.add(cell, code.python, code.masks, code.shell)
     return main, files, broken
+
+
+def _unread_words(notebook: Notebook, main: _Joined) -> set[str]:
+    """The words in magics and in the cells that are no part of the module."""
+    read = {part.cell.number for part in main.parts}
+    texts = [mask.original for part in main.parts for mask in part.masks]
+    texts += [cell.source for cell in notebook.code if cell.number not in read]
+    return {word for text in texts for word in _WORD.findall(text)}
+
+
+def _parses(text: str) -> bool:
+    try:
+        parse(text)
+    except UnreadableFile:
+        return False
+    return True
 
 
 def _blanked(source: str) -> str:

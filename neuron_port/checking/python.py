@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -88,6 +88,7 @@ class PythonAnalyst:
         *,
         passages: Passages | None = None,
         accept: Callable[[str], object] = parse,
+        mentioned: Set[str] = frozenset(),
     ) -> PythonAnalysis:
         """What is found in Python code.
 
@@ -97,6 +98,7 @@ class PythonAnalyst:
             ignored: selectors that this file does not report.
             passages: what was found in the text by other means, to be shown and fixed with the rest.
             accept: raises ``UnreadableFile`` for a text that must not come out of a fix.
+            mentioned: names that code may need which is not in the text.
         """
         tree = parse(text)
         if self._is_inspected and passages is None:
@@ -119,7 +121,7 @@ class PythonAnalyst:
         reports, needs = told_apart(inspect(context, self._rules))
         pins = [] if self._project is None else too_old(context, [*reports, *needs], self._project, path)
         reports += [pin.report for pin in pins]
-        analysis = PythonAnalysis(text, tree, module, self._rules, accept, passages)
+        analysis = PythonAnalysis(text, tree, module, self._rules, accept, mentioned, passages)
         suppressions = Suppressions.parse(text)
         if not reports and passages is None and suppressions == Suppressions():
             return analysis
@@ -162,6 +164,7 @@ class PythonAnalysis:
     module: Module
     rules: RuleSet
     accept: Callable[[str], object]
+    mentioned: Set[str] = frozenset()
     passages: Passages | None = None
     reports: list[Report] = field(default_factory=list)
     python: list[Finding] = field(default_factory=list)
@@ -246,7 +249,7 @@ class PythonAnalysis:
         tree = parse(text)
         module = Module(text, tree, self.rules.watch)
         after = _import_uses(module)
-        exported = _string_names(module)
+        exported = _string_names(module) | self.mentioned
         operations: list[Operation] = []
         for binding in module.found.imports:
             key = (binding.name, binding.qualname)

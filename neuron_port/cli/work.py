@@ -121,7 +121,7 @@ def file_diff(path: Path, before: bytes, after: bytes, base: str) -> Iterator[by
     for left, right in zip(old, new, strict=True):
         if left.source != right.source:
             # The last line of a source has no line end; that says nothing about it.
-            texts = [cell.source if cell.source.endswith("\n") else f"{cell.source}\n" for cell in (left, right)]
+            texts = [f"{cell.source}\n" if cell.source else "" for cell in (left, right)]
             yield from unified_diff(*(text.encode("utf-8", "replace") for text in texts), f"{shown}:cell {left.number}")
 
 

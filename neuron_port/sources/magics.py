@@ -4,6 +4,7 @@
     files = !ls data            ->  files = []#s data
     %time y = model(x.cuda())   ->  if 1: y = model(x.cuda())
     %%time                      ->  #%time
+    pip install torch           ->  0#p install torch
     model.fit??                 ->  0#del.fit??
 
 Every other character keeps its line and column. ``unmasked`` brings the magics back in a text that was edited since.
@@ -29,6 +30,8 @@ _STATEMENT = re.compile(
 )
 _TARGET = r"[\w.]+(?:\[[^\]\n]*\])*"
 _ASSIGNED = re.compile(rf"{_TARGET}(?:[ \t]*,[ \t]*{_TARGET})*[ \t]*=[ \t]*(?P<magic>[!%])")
+# Commands that IPython takes without a sign in front of them.
+_AUTOMAGIC = re.compile(r"(?:pip|conda|mamba|uv|cd|ls|mkdir|rm|cp|mv|cat) +[^\s=(.\[,:)]")
 _HELP = re.compile(r"\?{0,2}[\w.*]+(?:\([^()]*\))?\?{1,2}[ \t]*(?:#.*)?\Z|\?{1,2}[\w.*]+[ \t]*\Z")
 _CODE = re.compile(r"'''|\"\"\"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|#[^\n]*|[()\[\]{}]|\\\n|\n", re.DOTALL)
 
@@ -123,7 +126,7 @@ def _masked(line: str, offset: int, masks: list[Mask], shell: list[ShellText], w
             masks.append(Mask(prefix, line[:size], True))
             return prefix + line[size:]
     content = line.rstrip("\r\n")
-    if line.startswith(("!", "%")):
+    if line.startswith(("!", "%")) or _AUTOMAGIC.match(line):
         found = _shell_text(content, offset)
         if found is not None:
             shell.append(found)
@@ -145,6 +148,8 @@ def _shell_text(content: str, offset: int) -> ShellText | None:
     """The part of a magic that a shell runs, or that is written like a command."""
     if content.startswith("!"):
         return ShellText(offset + len(content) - len(content.lstrip("!")), offset + len(content))
+    if _AUTOMAGIC.match(content):
+        return ShellText(offset, offset + len(content))
     magic = re.match(r"%(?:(?P<command>(?:pip|conda|mamba|uv)\b)|(?:env|set_env|sx|system|sh)\b[ \t]*)", content)
     if magic is None:
         return None
@@ -174,7 +179,7 @@ def _logical_lines(source: str, position: int) -> Iterator[tuple[int, int]]:
     while position < size:
         line_end = source.find("\n", position) + 1 or size
         text = source[position:line_end].lstrip()
-        if text.startswith(("!", "%")) or _ASSIGNED.match(text) or _HELP.match(text.rstrip()):
+        if text.startswith(("!", "%")) or _AUTOMAGIC.match(text) or _ASSIGNED.match(text) or _HELP.match(text.rstrip()):
             while line_end < size and source[position:line_end].rstrip("\r\n").endswith("\\"):
                 line_end = source.find("\n", line_end) + 1 or size
             yield position, line_end
