@@ -20,7 +20,7 @@ PORTED = [
             "%matplotlib inline\n!pip install -q {package}\nimport torch\n",
             "x = torch.ones(2).cuda()\n!nvidia-smi\n%cd ..",
         ],
-        {2: 'x = torch.ones(2).to("neuron")\n!nvidia-smi\n%cd ..'},
+        {2: 'x = torch.ones(2).to("neuron")\n!neuron-ls\n%cd ..'},
     ),
     (
         ["import torch\nfiles = !ls *.pt\nx = torch.ones(2).cuda()"],
@@ -185,3 +185,27 @@ def test_annotated() -> None:
     after = cells_of(ENGINES["neuron"].fix_text(text, "a.ipynb", annotate=True).after)
     assert after[1] == "%matplotlib inline\nimport torch\n"
     assert after[2].startswith("!ls\n# TODO(neuron-port): NP") or after[2] == cells_of(text)[2]
+
+
+SHELL = [
+    ("!torchrun --nproc_per_node=gpu train.py {name}", "!torchrun --nproc_per_node=auto train.py {name}"),
+    ("x = 1\nout = !nvidia-smi", "x = 1\nout = !neuron-ls"),
+    ("x = 1\n!export NCCL_DEBUG=INFO\ny = 2", "x = 1\ny = 2"),
+    ("%env NCCL_DEBUG=INFO\ny = 2", "y = 2"),
+    ("%env CUDA_VISIBLE_DEVICES=0", "%env NEURON_RT_VISIBLE_CORES=0"),
+    ("%env CUDA_VISIBLE_DEVICES 0", "%env NEURON_RT_VISIBLE_CORES 0"),
+    ("if x:\n    %env NCCL_DEBUG=INFO\n", "if x:\n    %env NCCL_DEBUG=INFO\n"),
+    ("%%bash\nexport NCCL_DEBUG=INFO\npython train.py --device cuda\n", "%%bash\npython train.py --device neuron\n"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), SHELL)
+def test_what_a_shell_runs(before: str, after: str) -> None:
+    text = notebook("print()", before)
+    assert cells_of(fixed(text))[2] == after
+    assert {cell for _, cell, *_ in found(text)} == {2}
+    assert fixed(fixed(text)) == fixed(text)
+
+
+def test_places_of_what_a_shell_runs() -> None:
+    assert found(notebook("a = 1", "é = 1\nif é:\n    !nvidia-smi")) == [("NP196", 2, 3, 6)]

@@ -16,6 +16,7 @@ from neuron_port.checking.judge import Judge
 from neuron_port.checking.passages import Passages
 from neuron_port.checking.project_file import Inspectors
 from neuron_port.checking.python import PythonAnalysis, PythonAnalyst
+from neuron_port.edits.splices import Splice, spliced
 from neuron_port.files.base import TextEdit, TextReport
 from neuron_port.files.kinds import kind_named
 from neuron_port.findings import Applicability, Edit, Finding, Location
@@ -99,6 +100,19 @@ class _Joined:
         parse(code)
         self.sources(code)
 
+    def accept_raw(self, raw: str) -> None:
+        """Make sure that an edit of ``raw`` leaves cells that can be read.
+
+        Raises:
+            UnreadableFile: it does not.
+        """
+        sources = self.raw_sources(raw)
+        for part in self.parts:
+            source = sources[part.cell.number]
+            code = read_cell(source).python if source != part.cell.source else None
+            if code is not None and not _parses(code) and not _parses(f"{_OPENING}\n{code}"):
+                raise UnreadableFile("the edit would leave a cell that cannot be read")
+
     def _pieces(self, text: str) -> list[str]:
         numbers = [int(number) for number in _SEPARATOR.findall(text)]
         if numbers != [part.cell.number for part in self.parts] or not text.startswith(_MARK):
@@ -180,7 +194,7 @@ class NotebookAnalyst:
     def _shell(self, joined: _Joined, part: _Part, text: ShellText, path: Path) -> Iterator[TextReport]:
         """What the shell inspectors say about a piece of a cell, at its places in the joined text."""
         kind = kind_named("shell")
-        code = part.cell.source[text.start : text.end]
+        code = text.command(part.cell.source)
         if not kind.is_active:
             return
         try:
@@ -189,8 +203,21 @@ class NotebookAnalyst:
             return  # IPython puts values in braces, which makes it no shell text: nothing is known about it
         offset = part.start + text.start
         for report in self._inspectors.reports(kind, code, path):
-            edits = tuple(TextEdit(edit.start + offset, edit.end + offset, edit.content) for edit in report.edits)
-            yield replace(report, start=report.start + offset, end=report.end + offset, edits=edits)
+            edits = [TextEdit(edit.start + offset, edit.end + offset, edit.content) for edit in report.edits]
+            if text.line is not None and edits:
+                edits = _of_magic(joined.raw, edits, part.start + text.line, offset, offset + len(code))
+            yield replace(report, start=report.start + offset, end=report.end + offset, edits=tuple(edits))
+
+
+def _of_magic(raw: str, edits: list[TextEdit], line: int, start: int, end: int) -> list[TextEdit]:
+    """The edits of a magic's command: where they leave none, the whole line goes, or becomes what is said instead."""
+    rest = spliced(raw, [Splice(edit.start, edit.end, edit.content) for edit in edits], start, end).strip()
+    if rest and not rest.startswith("#"):
+        return edits
+    if rest:
+        return [TextEdit(line, end, rest)]
+    begin = raw.rfind("\n", 0, line) + 1
+    return [TextEdit(begin, raw.find("\n", end) + 1, "")]
 
 
 def _joined(notebook: Notebook) -> tuple[_Joined, list[_Joined], list[tuple[Cell, UnreadableFile]]]:
@@ -281,7 +308,7 @@ class NotebookAnalysis:
             if code != joined.code:
                 sources.update(joined.sources(code))
             elif level is not None and analysis.passages is not None:
-                raw, count = analysis.passages.fixed(level, joined.raw_sources)
+                raw, count = analysis.passages.fixed(level, joined.accept_raw)
                 sources.update(joined.raw_sources(raw))
             total += count
         return self.notebook.with_sources(sources), total

@@ -32,6 +32,7 @@ _TARGET = r"[\w.]+(?:\[[^\]\n]*\])*"
 _ASSIGNED = re.compile(rf"{_TARGET}(?:[ \t]*,[ \t]*{_TARGET})*[ \t]*=[ \t]*(?P<magic>[!%])")
 # Commands that IPython takes without a sign in front of them.
 _AUTOMAGIC = re.compile(r"(?:pip|conda|mamba|uv|cd|ls|mkdir|rm|cp|mv|cat) +[^\s=(.\[,:)]")
+_SETTING = re.compile(r"^(\w+)[ \t](?=[ \t]*[^\s=])")
 _HELP = re.compile(r"\?{0,2}[\w.*]+(?:\([^()]*\))?\?{1,2}[ \t]*(?:#.*)?\Z|\?{1,2}[\w.*]+[ \t]*\Z")
 _CODE = re.compile(r"'''|\"\"\"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|#[^\n]*|[()\[\]{}]|\\\n|\n", re.DOTALL)
 
@@ -47,10 +48,21 @@ class Mask:
 
 @dataclass(frozen=True, slots=True)
 class ShellText:
-    """A piece of a cell that a shell runs: from ``start`` up to ``end``."""
+    """A piece of a cell that a shell runs: from ``start`` up to ``end``.
+
+    ``line`` is where the line of a magic begins (behind its indentation), of which it is the rest; ``None`` for a cell.
+    ``is_setting``: ``%env NAME=value``, where a blank may stand for the sign.
+    """
 
     start: int
     end: int
+    line: int | None = None
+    is_setting: bool = False
+
+    def command(self, source: str) -> str:
+        """The text as a shell would read it, as long as it is in the cell."""
+        text = source[self.start : self.end]
+        return _SETTING.sub(r"\1=", text) if self.is_setting else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,21 +152,21 @@ def _masked(line: str, offset: int, masks: list[Mask], shell: list[ShellText], w
     if len(content) < start + 2:
         return None
     if assigned["magic"] == "!":
-        shell.append(ShellText(offset + start + 1, offset + len(content)))
+        shell.append(ShellText(offset + start + 1, offset + len(content), offset))
     return _commented(line, content[:start] + "[]", masks)
 
 
 def _shell_text(content: str, offset: int) -> ShellText | None:
     """The part of a magic that a shell runs, or that is written like a command."""
     if content.startswith("!"):
-        return ShellText(offset + len(content) - len(content.lstrip("!")), offset + len(content))
+        return ShellText(offset + len(content) - len(content.lstrip("!")), offset + len(content), offset)
     if _AUTOMAGIC.match(content):
-        return ShellText(offset, offset + len(content))
+        return ShellText(offset, offset + len(content), offset)
     magic = re.match(r"%(?:(?P<command>(?:pip|conda|mamba|uv)\b)|(?:env|set_env|sx|system|sh)\b[ \t]*)", content)
     if magic is None:
         return None
     start = 1 if magic["command"] else magic.end()
-    return ShellText(offset + start, offset + len(content))
+    return ShellText(offset + start, offset + len(content), offset, "env" in content[: magic.end()])
 
 
 def _commented(line: str, head: str, masks: list[Mask]) -> str:
