@@ -28,6 +28,11 @@ INSPECTORS: dict[str, tuple[str, ...]] = {
     "dockerfile": ("dockerfile",),
     "compose": ("compose",),
     "yaml": ("compose", "kubernetes"),
+    "requirements": ("requirements",),
+    "pyproject": ("pyproject",),
+    "setup_cfg": ("setup_cfg",),
+    "setup_py": ("setup_py",),
+    "conda": ("conda",),
 }
 
 _READ_ALWAYS = ("python", "notebook")

@@ -34,7 +34,7 @@ def read(text: str, file: Path) -> tuple[list[Requirement], list[Path]]:
     included: list[Path] = []
     for node in _entries(document, "dependencies"):
         if isinstance(node, yaml.ScalarNode):
-            requirement = _conda(node.value, file, node.start_mark.line + 1)
+            requirement = conda_requirement(node.value, file, node.start_mark.line + 1)
             if requirement is not None:
                 found.append(requirement)
         for item in _entries(node, "pip"):
@@ -56,7 +56,7 @@ def _entries(node: yaml.Node | None, key: str) -> Iterator[yaml.Node]:
                 yield from value.value
 
 
-def _conda(text: str, file: Path, line: int) -> Requirement | None:
+def conda_requirement(text: str, file: Path, line: int) -> Requirement | None:
     match = _CONDA.match(text.strip())
     if match is None:
         return None

@@ -19,7 +19,7 @@ def read(text: str, file: Path) -> tuple[list[Requirement], list[Path]]:
     Raises:
         ValueError: it is not valid TOML.
     """
-    document = _parse(text)
+    document = parse_toml(text)
     lines = _Lines(text)
     found = [requirement for item in _texts(document) if (requirement := from_text(item, file, lines.of(item)))]
     for name, value, marker in _poetry(document):
@@ -28,13 +28,13 @@ def read(text: str, file: Path) -> tuple[list[Requirement], list[Path]]:
         if requirement is not None:
             found.append(
                 Requirement(
-                    requirement.name, _poetry_specifier(value), file, requirement.line, text_of_value.strip(), marker
+                    requirement.name, poetry_specifier(value), file, requirement.line, text_of_value.strip(), marker
                 )
             )
     return sorted(found, key=lambda requirement: requirement.line), _dynamic(document, file)
 
 
-def _parse(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
     try:
         import tomllib
     except ModuleNotFoundError:
@@ -87,7 +87,7 @@ def _poetry(document: dict[str, Any]) -> Iterator[tuple[str, str | None, str | N
                     yield name, version if isinstance(version, str) else None, marker
 
 
-def _poetry_specifier(text: str | None) -> Any:
+def poetry_specifier(text: str | None) -> Any:
     """Poetry's caret, tilde and bare versions as a specifier; ``None`` for alternatives (``||``) and what is unknown."""
     if text is None or "|" in text:
         return None
