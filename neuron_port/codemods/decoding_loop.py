@@ -47,25 +47,36 @@ def _cached(site: Site) -> Iterator[Report]:
 
 
 def _grown(site: Site) -> Iterator[Report]:
-    """``x = torch.cat([x, ...])`` in a loop that calls a model with ``x``."""
+    call = _lengthened(site)
+    if call is not None:
+        yield site.report(site.rule.options["grown"], node=call)
+
+
+def is_grown(site: Site) -> bool:
+    """Whether the concatenation at ``site`` is one that this rule reports, at the call of the model."""
+    return site.context.pretrained.in_use and _lengthened(site) is not None
+
+
+def _lengthened(site: Site) -> ast.Call | None:
+    """The call of a model with ``x`` in a loop with ``x = torch.cat([x, ...])``."""
     statement = site.call.parent
     loop = _loop(site.call)
     if loop is None or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return
+        return None
     target = statement.targets[0]
     pieces = site.call.args[0] if site.call.args else None
     if not isinstance(target, ast.Name) or not isinstance(pieces, (ast.List, ast.Tuple)):
-        return
+        return None
     if not any(isinstance(piece, ast.Name) and piece.id == target.id for piece in pieces.elts):
-        return
+        return None
     for call in _inside(loop):
         if isinstance(call, ast.Call) and calls_model(site.context, call):
             named = {item.arg for item in call.keywords}
             passed = [*call.args, *(item.value for item in call.keywords if item.arg in ("input_ids", "inputs_embeds"))]
             is_whole = any(isinstance(value, ast.Name) and value.id == target.id for value in passed)
             if is_whole and not named & {"past_key_values", "cache"}:
-                yield site.report(site.rule.options["grown"], node=call)
-                return
+                return call
+    return None
 
 
 def calls_model(context: Context, call: ast.Call) -> bool:

@@ -38,7 +38,6 @@ _SAME = frozenset(
 _JOINED = frozenset("logical_and logical_or logical_xor eq ne lt le gt ge bitwise_and bitwise_or".split())
 
 
-
 def inspect(site: Site) -> Iterator[Report]:
     """Report an assignment to a subscript whose index is a tensor of truth values."""
     node = site.node
@@ -81,7 +80,11 @@ def _is_number(site: Site, value: ast.expr, tensor: ast.expr) -> bool:
         return isinstance(word, str) and word.lstrip("+-").lower() in ("inf", "nan", "infinity")
     if isinstance(value, ast.Attribute) and value.attr in ("min", "max", "tiny", "eps"):
         made = value.value
-        if isinstance(made, ast.Call) and site.module.qualname(made.func) in ("torch.finfo", "torch.iinfo") and made.args:
+        if (
+            isinstance(made, ast.Call)
+            and site.module.qualname(made.func) in ("torch.finfo", "torch.iinfo")
+            and made.args
+        ):
             dtype = made.args[0]
             return isinstance(dtype, ast.Attribute) and dtype.attr == "dtype" and same_chain(dtype.value, tensor)
     return site.module.qualname(value) in ("math.inf", "math.nan", "torch.inf", "torch.nan", "numpy.inf", "numpy.nan")

@@ -42,4 +42,11 @@ def weigh(site: Site, node: ast.AST, *values: ast.expr) -> Weight | None:
         return Weight(Severity.WARNING, place)
     if prepares_data(node):
         return None
-    return Weight(Severity.WARNING if place.hot else Severity.INFO, place)
+    loaded = any(_is_loaded(site, value) for value in values)
+    return Weight(Severity.WARNING if place.hot and not loaded else Severity.INFO, place)
+
+
+def _is_loaded(site: Site, value: ast.expr) -> bool:
+    """Whether a value is as a data loader gives it: on the host, unless something has moved it out of sight."""
+    found = site.context.tensors.of(value)
+    return found is not None and "comes from a data loader" in found.text

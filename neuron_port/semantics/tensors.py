@@ -187,6 +187,8 @@ class Tensors:
     def _binding(self, binding: Binding, node: ast.Name, depth: int) -> Evidence | None:
         if binding.kind in (BindingKind.ASSIGN, BindingKind.WITH) and binding.value is not None:
             return self.evidence(binding.value, depth + 1)
+        if binding.kind is BindingKind.LOOP and _is_counter(binding):
+            return None
         if binding.kind in (BindingKind.PARAMETER, BindingKind.LOOP, BindingKind.UNPACK):
             return self._received(node)
         return None
@@ -452,3 +454,11 @@ def _is_size(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return getattr(node.func, "attr", getattr(node.func, "id", "")) in ("size", "len", "numel")
     return False
+
+
+def _is_counter(binding: Binding) -> bool:
+    """The ``i`` of ``for i, x in enumerate(...)``."""
+    made, target = binding.value, binding.node.parent
+    if not isinstance(made, ast.Call) or getattr(made.func, "id", "") != "enumerate":
+        return False
+    return isinstance(target, ast.Tuple) and target.elts[0] is binding.node
