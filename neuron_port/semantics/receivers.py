@@ -11,6 +11,8 @@ from neuron_port.semantics.module import Module, enclosing_class
 from neuron_port.semantics.scopes import Binding, BindingKind
 
 _MAX_DEPTH = 8
+# Steps for one question: a name with many assignments to itself has exponentially many ways through them.
+_MOST_STEPS = 400
 
 # Methods that only tensors or only modules have; a call of one on the same name is evidence.
 _TENSOR_METHODS = frozenset(
@@ -73,6 +75,7 @@ class Receivers:
         self.module = module
         self._known: dict[int, Evidence] = {}
         self._open: set[int] = set()
+        self._left = _MOST_STEPS
         self._usage: dict[str, set[str]] | None = None
         self._torch: bool | None = None
 
@@ -91,6 +94,7 @@ class Receivers:
         """The best evidence about ``node``; at worst, whether the file has to do with torch at all."""
         known = self._known.get(id(node))
         if known is None:
+            self._left = _MOST_STEPS
             known = self._value(node, 0)
             if known.kind == "unknown" and self.torch_file and known.grade < Grade.FILE:
                 known = Evidence(
@@ -107,7 +111,8 @@ class Receivers:
     # -- values -----------------------------------------------------------------------------------------------------
 
     def _value(self, node: ast.expr, depth: int) -> Evidence:
-        if depth > _MAX_DEPTH:
+        self._left -= 1
+        if depth > _MAX_DEPTH or self._left < 0:
             return _UNKNOWN
         if isinstance(node, ast.Name):
             return self._name(node, depth)

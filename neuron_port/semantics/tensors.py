@@ -20,6 +20,8 @@ from neuron_port.semantics.receivers import Evidence, Grade, Receivers
 from neuron_port.semantics.scopes import Binding, BindingKind
 
 _MAX_DEPTH = 8
+# Steps for one question: a name with many assignments to itself has exponentially many ways through them.
+_MOST_STEPS = 400
 
 _NO_VALUES = frozenset({BindingKind.IMPORT, BindingKind.FUNCTION, BindingKind.CLASS, BindingKind.EXCEPT})
 # Methods that tensors have and modules, numpy arrays, lists and dictionaries do not.
@@ -93,6 +95,7 @@ class Tensors:
         self.receivers = receivers
         self._known: dict[int, TensorValue | None] = {}
         self._open: set[int] = set()
+        self._left = _MOST_STEPS
 
     def of(self, node: ast.expr) -> TensorValue | None:
         """The tensor that ``node`` surely is, as far as the file says; ``None`` where it may be anything else."""
@@ -101,6 +104,11 @@ class Tensors:
             evidence = self.evidence(node)
             self._known[key] = None if evidence is None else TensorValue(self.dtype(node), evidence.text)
         return self._known[key]
+
+    def _spent(self, depth: int) -> bool:
+        """Whether a question has gone too deep or taken too many steps; one of depth 0 is a new question."""
+        self._left = _MOST_STEPS if depth == 0 else self._left - 1
+        return depth > _MAX_DEPTH or self._left < 0
 
     def is_mask(self, node: ast.expr) -> bool:
         """Whether ``node`` is a tensor of truth values."""
@@ -111,7 +119,7 @@ class Tensors:
 
     def evidence(self, node: ast.expr, depth: int = 0) -> Evidence | None:
         """Why ``node`` is a tensor, or ``None``."""
-        if depth > _MAX_DEPTH:
+        if self._spent(depth):
             return None
         if isinstance(node, ast.Compare):
             if not all(isinstance(op, (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)) for op in node.ops):
@@ -247,7 +255,7 @@ class Tensors:
 
     def dtype(self, node: ast.expr, depth: int = 0) -> str | None:
         """The kind of the elements: ``bool``, ``int``, ``float``, ``complex``, or ``None`` where nothing says."""
-        if depth > _MAX_DEPTH:
+        if self._spent(depth):
             return None
         if isinstance(node, ast.Compare):
             return "bool"
