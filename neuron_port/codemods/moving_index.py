@@ -32,6 +32,10 @@ def inspect(site: Site) -> Iterator[Report]:
     weight = weigh(site, node, node.value)
     if weight is None:
         return
+    key = f"moving index:{loop.lineno}:{loop.col_offset}"
+    if key in site.context.memo:  # said once for a loop
+        return
+    site.context.memo.add(key)
     generates = weight.place.kind == "generation" and weight.hot
     yield site.report(
         site.rule.options["generation" if generates else "loop"],
