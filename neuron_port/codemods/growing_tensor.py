@@ -24,6 +24,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 # past_key, past_key_value, layer_past, prev_key, cached_k, kv_cache, cache
 _PAST = re.compile(r"(?:^|_)(?:past|cached?|kvcache)(?:$|_)|(?:^|_)prev_(?:key|value|k|v)(?:$|_)")
 _MAX_DEPTH = 4
+# Methods that give the same tensor in another form.
+_KEEPING = frozenset({"to", "type_as", "clone", "detach", "view", "reshape", "transpose", "contiguous"})
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -91,20 +93,22 @@ def is_short(loop: ast.AST) -> bool:
 
 
 def _is_past(site: Site, node: ast.expr, depth: int) -> bool:
-    """Whether a value is what earlier steps left: of a parameter or field whose name says so."""
+    """Whether a value is what earlier steps left: of a parameter, field or entry whose name says so."""
     if depth > _MAX_DEPTH:
         return False
     if isinstance(node, ast.Subscript):
-        return _is_past(site, node.value, depth + 1)
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        return (isinstance(key, str) and bool(_PAST.search(key))) or _is_past(site, node.value, depth + 1)
     if isinstance(node, ast.Attribute):
         return bool(_PAST.search(node.attr))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in ("to", "type_as", "clone", "detach", "view", "reshape", "transpose") and _is_past(
-            site, node.func.value, depth + 1
-        )
+        return node.func.attr in _KEEPING and _is_past(site, node.func.value, depth + 1)
     if isinstance(node, ast.Name) and hasattr(node, "scope"):
-        if not _PAST.search(node.id):
-            return False
-        kinds = {binding.kind for binding in site.module.bindings(node)}
-        return bool(kinds & {BindingKind.PARAMETER, BindingKind.UNPACK, BindingKind.ASSIGN, BindingKind.LOOP})
+        bindings = site.module.bindings(node)
+        if any(item.kind is BindingKind.PARAMETER for item in bindings):
+            return bool(_PAST.search(node.id))
+        kinds = (BindingKind.UNPACK, BindingKind.ASSIGN)
+        return any(
+            item.kind in kinds and item.value is not None and _is_past(site, item.value, depth + 1) for item in bindings
+        )
     return False

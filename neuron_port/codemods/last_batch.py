@@ -14,6 +14,7 @@ from neuron_port.codemods.argument_table import Called, value_of
 from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import InsertArgument
 from neuron_port.semantics.literals import is_none
+from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.spreads import spreads_of
 
 _NAMES = ("train_loader", "train_dataloader", "train_dl", "trainloader", "train_data_loader", "training_loader")
@@ -55,7 +56,7 @@ def _trains(site: Site, call: ast.Call) -> str | None:
     lowered = name.lower()
     if any(word in lowered for word in _VALIDATION) and "train" not in lowered:
         return None
-    for loop in _loops_over(site, name):
+    for loop in _loops_over(site, call, name):
         place = site.context.places.of(loop.body[0])
         if place.kind == "training" and place.owner is loop:
             return f"the training loop of line {loop.lineno} runs over {name}"
@@ -64,14 +65,21 @@ def _trains(site: Site, call: ast.Call) -> str | None:
     return None
 
 
-def _loops_over(site: Site, name: str) -> Iterator[ast.For]:
-    """The loops over something called ``name``, through enumerate, tqdm and their like."""
+def _loops_over(site: Site, call: ast.Call, name: str) -> Iterator[ast.For]:
+    """The loops over the loader, through enumerate, tqdm and their like: where it is made, or where a field is read."""
     reads: list[ast.expr] = list(site.module.attribute_reads(name))
+    home = _function(call)
     for scope in site.module.found.scopes:
-        reads += scope.references.get(name, ())
+        reads += [read for read in scope.references.get(name, ()) if "train" in name.lower() or _function(read) is home]
     for read in reads:
         around = read
         while isinstance(around.parent, ast.Call) and around in around.parent.args:
             around = around.parent
         if isinstance(around.parent, ast.For) and around.parent.iter is around:
             yield around.parent
+
+
+def _function(node: ast.AST) -> ast.AST | None:
+    return next(
+        (around for around in ancestors(node) if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef))), None
+    )
