@@ -111,4 +111,4 @@ def test_codemods_may_look_at_nodes_of_a_class(tmp_path):
         load_rules([tmp_path])
     (tmp_path / "limit.toml").write_text(RULE % 'syntax = ["Subscript"]\ntriggers = ["acme"]')
     rules = load_rules([tmp_path])
-    assert [rule.code for rule in rules.syntax["Subscript"]] == ["ACME001"]
+    assert "ACME001" in [rule.code for rule in rules.syntax["Subscript"]]
