@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neuron_port.cli.options import project_options, report_options
+from neuron_port.cli.options import project_options, report_options, run_options
+from neuron_port.cli.rehearsal import FixCommand, program, rehearse
 from neuron_port.cli.terminal import color_option
 
 if TYPE_CHECKING:
@@ -16,22 +17,35 @@ if TYPE_CHECKING:
     from neuron_port.findings import Finding
 
 _EPILOG = """Without --apply nothing is written: the diff goes to standard output, in a shape that `git apply` and
+<<<<<<< HEAD
 `patch -p1` take, and the exit status is 1 when something would change. Of a notebook it shows the cells, which those
 programs cannot apply. With --apply the findings that are left are shown, and the exit status is that of check.
+=======
+`patch -p1` take, and the exit status is 1 when something would change. With --apply the findings that are left are
+shown, and the exit status is that of check. With --validate the first PATH is a program, and its arguments stand behind
+`--`; the port runs on the neuron device or an emulated one, what it prints and the report go to standard error, and the exit
+status is 0 when nothing speaks against the port (with --apply: and check has nothing to say either).
+>>>>>>> 8343f6b (validate names the rule of each event, runs notebooks, and fix --validate runs the port; every way into torch.cuda is refused)
 """
 
 
-@click.command("fix", epilog=_EPILOG, short_help="Port the code: show the diff, or write it.")
+@click.command("fix", cls=FixCommand, epilog=_EPILOG, short_help="Port the code: show the diff, or write it.")
 @project_options()
 @click.option("--apply", is_flag=True, help="Write the changes.")
 @click.option("--unsafe-fixes", is_flag=True, help="Make the fixes too that may change what the program does.")
 @click.option("--annotate", is_flag=True, help="Put a TODO comment over each place that a person must decide on.")
+@click.option("--validate", "validated", is_flag=True, help="Run the port too, as `neuron-port validate` does.")
+@run_options()
 @report_options()
 @color_option()
 def command(
     apply: bool,
     unsafe_fixes: bool,
     annotate: bool,
+    validated: bool,
+    processes: int | None,
+    steps: int | None,
+    timeout: float | None,
     format_name: str,
     fail_on: str | None,
     exit_zero: bool,
@@ -46,6 +60,7 @@ def command(
     from neuron_port.reporting.report import Report
 
     session = Session.open(**project)
+    script = program(session.paths) if validated else None
     level = Applicability.UNSAFE if unsafe_fixes else Applicability.SAFE
     # On standard input the ported code takes the place of the diff, and the findings go where they do not disturb it.
     lines, stream = lines_of_file, sys.stdout
@@ -74,6 +89,11 @@ def command(
     _write_outcome(results, left, apply, unsafe_fixes)
     if any(result.error for result in results):
         return 2
+    if script is not None:
+        changed = {result.path: result.data for result in results if result.data is not None}
+        if not rehearse(script, changed, color, processes=processes, steps=steps, timeout=timeout):
+            return int(not exit_zero)
+        return exit_status(left, session.fail_on(fail_on), exit_zero) if apply else 0
     if apply:
         return exit_status(left, session.fail_on(fail_on), exit_zero)
     return int(not exit_zero and any(result.changed for result in results))

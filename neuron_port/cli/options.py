@@ -115,3 +115,22 @@ def report_options() -> _Decorator:
         ),
         click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found."),
     )
+
+
+def run_options() -> _Decorator:
+    """How a program is run on the device."""
+    return _together(
+        click.option(
+            "--nproc-per-node",
+            "processes",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Start N processes with torchrun.",
+        ),
+        click.option(
+            "--steps", type=click.IntRange(1), metavar="N", help="End after N optimizer steps or generate calls."
+        ),
+        click.option(
+            "--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="End the run after this time."
+        ),
+    )

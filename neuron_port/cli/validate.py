@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neuron_port.cli.errors import Refusal
+from neuron_port.cli.options import run_options
 from neuron_port.cli.terminal import color_option
 
 if TYPE_CHECKING:
@@ -39,13 +40,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     default="auto",
     help="auto: the neuron device where there is one, else the emulated one.",
 )
-@click.option(
-    "--nproc-per-node", "processes", type=click.IntRange(1), metavar="N", help="Start N processes with torchrun."
-)
-@click.option("--steps", type=click.IntRange(1), metavar="N", help="End after N optimizer steps or generate calls.")
-@click.option(
-    "--timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="End the run after this time."
-)
+@run_options()
 @click.option(
     "--compare",
     type=click.Choice(["cpu"]),
@@ -121,7 +116,8 @@ def command(
 
 
 def _write(judgement: Judgement, format_name: str, output_file: Path | None, color: str) -> None:
-    from neuron_port.cli.terminal import wants_colour
+    from neuron_port.cli.output import opened
+    from neuron_port.cli.terminal import wants_colour, width
     from neuron_port.reporting import validation_html, validation_json, validation_text
     from neuron_port.reporting.paint import Paint
 
@@ -130,12 +126,8 @@ def _write(judgement: Judgement, format_name: str, output_file: Path | None, col
     elif format_name == "html":
         text = validation_html.page(judgement)
     else:
-        import shutil
-
         paint = Paint(output_file is None and wants_colour(color, sys.stdout))
-        width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 100
-        text = "\n".join(validation_text.lines(judgement, paint, width)) + "\n"
-    if output_file is not None:
-        output_file.write_text(text, encoding="utf-8")
-    else:
-        click.echo(text, nl=False)
+        # Places must be whole where a program reads them; on a terminal a line is a line.
+        text = "\n".join(validation_text.lines(judgement, paint, width(), whole=not sys.stdout.isatty())) + "\n"
+    with opened(output_file) as stream:
+        stream.write(text)

@@ -62,7 +62,7 @@ class CheckFile:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What became of one file; ``error`` says why it could not be written, ``diff`` is there when it was not to be."""
+    """What became of one file; ``error`` says why it could not be written, ``diff`` and the new bytes when it was not to be."""
 
     path: Path
     changed: bool = False
@@ -70,6 +70,7 @@ class Fixed:
     diff: tuple[bytes, ...] = ()
     remaining: tuple[Finding, ...] = ()
     error: str | None = None
+    data: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class FixFile:
             before = read_bytes(path)
         except UnreadableFile as error:  # it went away since it was fixed
             return Fixed(path, error=str(error))
-        return Fixed(path, True, applied, tuple(file_diff(path, before, after, self.base)), left)
+        return Fixed(path, True, applied, tuple(file_diff(path, before, after, self.base)), left, data=after)
 
 
 def file_diff(path: Path, before: bytes, after: bytes, base: str) -> Iterator[bytes]:

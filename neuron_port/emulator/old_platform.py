@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.machinery
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -14,17 +16,41 @@ from . import limits, observation
 from .patching import replace
 
 _XLA_STACK = frozenset(["torch_xla", "neuronx_distributed", "torch_neuron", "libneuronxla"])
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+# What needs a GPU and does not go through _lazy_init. Counters of memory answer 0, and seeds are kept for later.
+_PAST_INIT = ("set_device", "get_rng_state", "get_rng_state_all", "set_rng_state")
 _lazy_init = torch.cuda._lazy_init
 
 
 def refuse_cuda() -> None:
     """In place of ``torch.cuda._lazy_init``, through which everything goes that needs a GPU."""
-    frame = sys._getframe(1)
-    operation = f"torch.cuda ({frame.f_code.co_name})"
+    _asked(f"torch.cuda ({_called(sys._getframe(1))})")
+    _lazy_init()
+
+
+def _asked(operation: str) -> None:
     observation.log.record("old-platform", operation)
     if limits.active("cuda"):
         limits.refuse("cuda", operation, place=observation.place())
-    _lazy_init()
+
+
+def _refusing(original: Callable[..., Any], operation: str) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        _asked(operation)
+        return original(*args, **kwargs)
+
+    return asked
+
+
+def _called(frame: Any) -> str:
+    """The function that the user called: the outermost one of torch that has a public name."""
+    name = "a tensor"
+    while frame is not None and frame.f_code.co_filename.startswith(_TORCH):
+        if not frame.f_code.co_name.startswith(("<", "_")):
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name
 
 
 class _CudaTensorType(type):
@@ -35,9 +61,7 @@ class _CudaTensorType(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         operation = f"torch.cuda.{cls.__name__}"
-        observation.log.record("old-platform", operation)
-        if limits.active("cuda"):
-            limits.refuse("cuda", operation, place=observation.place())
+        _asked(operation)
         raise TypeError(f"type {operation} not available. Torch not compiled with CUDA enabled.")
 
 
@@ -63,6 +87,12 @@ class XlaFinder:
 def install() -> None:
     """Watch both."""
     replace(torch.cuda, "_lazy_init", refuse_cuda)
+    for name in _PAST_INIT:
+        replace(torch.cuda, name, _refusing(getattr(torch.cuda, name), f"torch.cuda ({name})"))
+    for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
+        replace(torch.cuda.nvtx, name, _refusing(getattr(torch.cuda.nvtx, name), f"torch.cuda (nvtx.{name})"))
+    for kind in (torch.cuda.Stream, torch.cuda.Event, torch.cuda.CUDAGraph):
+        kind.__new__ = _refusing(kind.__new__, f"torch.cuda ({kind.__name__})")  # type: ignore[method-assign]
     for name in ("Double", "Float", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool"):
         replace(torch.cuda, f"{name}Tensor", _CudaTensorType(f"{name}Tensor", (), {"__module__": "torch.cuda"}))
     sys.meta_path.insert(0, XlaFinder())  # type: ignore[arg-type]

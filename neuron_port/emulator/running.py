@@ -80,12 +80,22 @@ def run_script(script: str, args: list[str], on_error: Callable[[BaseException],
     except OSError as error:
         print(f"python -m neuron_port.emulator: can't open file {script!r}: {error.strerror}", file=sys.stderr)
         return 2
+    return run_as_main(script, args, lambda main: exec(compile(source, script, "exec"), main.__dict__), on_error)
+
+
+def run_as_main(
+    script: str,
+    args: list[str],
+    body: Callable[[types.ModuleType], object],
+    on_error: Callable[[BaseException], None] | None = None,
+) -> int:
+    """Call ``body`` with a fresh module ``__main__`` for a file; as ``run_script``."""
     sys.argv = [script, *args]
-    sys.path[0] = str(path.resolve().parent)
+    sys.path[0] = str(Path(script).resolve().parent)
     module = types.ModuleType("__main__")
     module.__dict__.update(__file__=script, __builtins__=__builtins__, __spec__=None, __cached__=None)
     sys.modules["__main__"] = module
-    return _run(lambda: exec(compile(source, script, "exec"), module.__dict__), on_error)
+    return _run(lambda: body(module), on_error)
 
 
 def run_module(name: str, args: list[str], on_error: Callable[[BaseException], None] | None = None) -> int:

@@ -46,13 +46,22 @@ def page(judgement: Judgement) -> str:
         where = place(judgement.failure.file, judgement.failure.line)
         parts.append(f"<h2>{escape(judgement.failure.kind)} at <code>{escape(where)}</code></h2>")
         parts.append(f"<p>Cause: {escape(judgement.known.cause)}.</p><p>Do: {escape(judgement.known.fix)}.</p>")
+        if judgement.known.rule:
+            parts.append(f"<p>Rule: <code>{escape(judgement.known.rule)}</code></p>")
     seen = [each for each in judgement.observations if each.kind != "compile"]
     if seen:
         rows = [
-            (KINDS.get(each.kind, each.kind), str(each.count), place(each.file, each.line), each.operation, each.detail)
+            (
+                KINDS.get(each.kind, each.kind),
+                str(each.count),
+                place(each.file, each.line),
+                each.rule,
+                each.operation,
+                each.detail,
+            )
             for each in seen
         ]
-        parts += ["<h2>What was seen</h2>", _table(("what", "times", "where", "operation", "detail"), rows)]
+        parts += ["<h2>What was seen</h2>", _table(("what", "times", "where", "rule", "operation", "detail"), rows)]
     if judgement.regions:
         rows = [
             (place(each.file, each.line), str(each.graphs), "; ".join(each.signatures), str(each.late))

@@ -1,4 +1,4 @@
-"""A judgement as text for people, 80 columns wide or as wide as the terminal."""
+"""A judgement as text for people: prose fills the width; the lines of the lists are cut to it on a terminal only."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from itertools import groupby
 
 from neuron_port.findings import Severity
 from neuron_port.reporting.paint import Paint
-from neuron_port.reporting.width import cut, one_line
+from neuron_port.reporting.width import cut, one_line, wrap
 from neuron_port.validation.judgement import KINDS, Judgement, Observation
 from neuron_port.validation.numerics import Verdict
 
 _SHOWN = 8
 
 
-def lines(judgement: Judgement, paint: Paint, width: int = 80) -> Iterator[str]:
-    """Yield the lines of the report."""
+_UNCUT = 1 << 16
+
+
+def lines(judgement: Judgement, paint: Paint, width: int = 80, whole: bool = False) -> Iterator[str]:
+    """Yield the lines of the report; ``whole`` leaves every place and operation as long as it is."""
+    room = _UNCUT if whole else width
     device = "the emulated neuron device" if judgement.device == "emulated" else "the neuron device"
     yield paint.bold(f"Seen on {device} ({judgement.version or 'not started'})")
     ranks = f", {judgement.ranks} ranks" if judgement.ranks > 1 else ""
@@ -27,9 +31,9 @@ def lines(judgement: Judgement, paint: Paint, width: int = 80) -> Iterator[str]:
     if judgement.steps > 1:
         yield f"  the host waits {judgement.syncs_per_step:.1f} times in a step"
     for kind, group in groupby(judgement.observations, key=lambda each: each.kind):
-        yield from _kind(kind, list(group), paint, width)
-    yield from _regions(judgement, paint, width)
-    yield from _numerics(judgement, paint, width)
+        yield from _kind(kind, list(group), paint, room)
+    yield from _regions(judgement, paint, room)
+    yield from _numerics(judgement, paint, room)
     yield from _failure(judgement, paint, width)
     yield ""
     if judgement.passed:
@@ -37,9 +41,19 @@ def lines(judgement: Judgement, paint: Paint, width: int = 80) -> Iterator[str]:
         yield paint.bold(f"{where}: nothing was seen that speaks against the port")
     else:
         for problem in judgement.problems:
-            yield paint.severity(cut(f"FAILED: {one_line(problem)}", width), Severity.ERROR)
+            for line in _wrapped(f"FAILED: {problem}", width):
+                yield paint.severity(line, Severity.ERROR)
     for note in judgement.notes:
         yield from _wrapped(f"note: {note}", width)
+    rules = dict.fromkeys(each.rule for each in judgement.observations if each.rule)
+    if judgement.known is not None and judgement.known.rule:
+        rules[judgement.known.rule] = None
+    if rules:
+        yield from _wrapped(
+            f"rules: neuron-port explain {next(iter(rules))}"
+            + (f" (also {', '.join(list(rules)[1:])})" if len(rules) > 1 else ""),
+            width,
+        )
 
 
 def size(count: int) -> str:
@@ -69,7 +83,9 @@ def _kind(kind: str, found: Sequence[Observation], paint: Paint, width: int) -> 
     for each in found[:_SHOWN]:
         moved = f", {size(each.bytes)}" if each.bytes else ""
         detail = f" ({one_line(each.detail)})" if each.detail else ""
-        yield cut(f"  {each.count:>6}x {place(each.file, each.line)}  {one_line(each.operation)}{moved}{detail}", width)
+        rule = f"  {each.rule}" if each.rule else ""
+        where = f"{place(each.file, each.line)}{rule}"
+        yield cut(f"  {each.count:>6}x {where}  {one_line(each.operation)}{moved}{detail}", width)
     if len(found) > _SHOWN:
         yield f"          and {len(found) - _SHOWN} more places"
 
@@ -112,10 +128,13 @@ def _failure(judgement: Judgement, paint: Paint, width: int) -> Iterator[str]:
     yield paint.bold(f"{judgement.failure.kind} at {place(judgement.failure.file, judgement.failure.line)}")
     yield from _wrapped(f"  cause: {judgement.known.cause}", width)
     yield from _wrapped(f"  do:    {judgement.known.fix}", width)
+    if judgement.known.rule:
+        yield f"  rule:  {judgement.known.rule}"
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:
-    import textwrap
-
-    indent = " " * (len(text) - len(text.lstrip()) + 2)
-    yield from textwrap.wrap(text, width, subsequent_indent=indent, drop_whitespace=True)
+    """Fill lines; the second and later ones are set in by two."""
+    indent = " " * (len(text) - len(text.lstrip()))
+    first, *more = wrap(one_line(text), width - len(indent) - 2, -2)
+    yield f"{indent}{first}"
+    yield from (f"{indent}  {line}" for line in more)

@@ -13,9 +13,10 @@ from pathlib import Path
 # First of all: a backend that torch loads by itself must find torch complete, and not be imported from within.
 import torch  # noqa: F401
 
-from neuron_port.emulator.observation import rank_of_file
+from neuron_port.emulator.observation import Place, log, rank_of_file
 from neuron_port.emulator.running import run_module, run_script
 from neuron_port.validation.capture import Capture
+from neuron_port.validation.notebook import is_notebook, run_notebook
 from neuron_port.validation.observer import NoDevice, observer
 from neuron_port.validation.record import Failure, Record
 from neuron_port.validation.request import NO_DEVICE, VARIABLE, Request
@@ -48,8 +49,7 @@ def main() -> None:
         warnings.filterwarnings("ignore", message="Using `torch.compile.module.` when there are global hooks")
     steps.install()
     try:
-        run = run_module if request.module else run_script
-        record.status = run(request.script, list(request.args), on_error=lambda error: _failed(record, error))
+        record.status = _run(request, record)
     except Finished:
         record.ended = "steps"
     record.steps = steps.made
@@ -63,6 +63,20 @@ def main() -> None:
     sys.stderr.flush()
     atexit._run_exitfuncs()
     os._exit(record.status)
+
+
+def _run(request: Request, record: Record) -> int:
+    args = list(request.args)
+    if request.module:
+        return run_module(request.script, args, lambda error: _failed(record, error))
+    if is_notebook(request.script):
+        return run_notebook(
+            request.script,
+            args,
+            lambda error: _failed(record, error),
+            lambda text, file, line: log.record("left-out", text, where=Place(file, line)),
+        )
+    return run_script(request.script, args, lambda error: _failed(record, error))
 
 
 def _failed(record: Record, error: BaseException) -> None:

@@ -18,12 +18,13 @@ else:
 
 @dataclass(frozen=True)
 class KnownError:
-    """A row of the table."""
+    """A row of the table; ``rule`` is the code of the rule that finds such code, empty where there is none."""
 
     pattern: str
     cause: str
     fix: str
     source: str
+    rule: str = ""
 
 
 @cache

@@ -9,6 +9,7 @@ from neuron_port.validation.errors import KnownError, explain
 from neuron_port.validation.launch import Outcome
 from neuron_port.validation.numerics import Pair, Verdict
 from neuron_port.validation.record import Failure, Seen
+from neuron_port.validation.rules import rule_of
 
 # What each kind of event means. The order is the order of the report.
 KINDS = {
@@ -25,15 +26,20 @@ KINDS = {
     "copy": "copy between host and device",
     "collective": "collective",
     "compile": "graph compiled",
+    "left-out": "not run: only IPython knows it",
 }
 # The first step warms up; what a program reads once for each step is no fault of its loop.
 FAIL_ON = ("fallback", "recompile", "sync", "numerics")
+_OLD_PLATFORMS = ("cuda", "xla")
 _ALWAYS = ("refused", "old-platform")
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One kind of event at one place over all ranks; ``count`` is the sum, ``ranks`` how many of them saw it."""
+    """One kind of event at one place over all ranks; ``count`` is the sum, ``ranks`` how many of them saw it.
+
+    ``rule`` is the code of the rule that it belongs to; empty where there is none.
+    """
 
     kind: str
     operation: str
@@ -43,6 +49,7 @@ class Observation:
     count: int
     bytes: int
     ranks: int
+    rule: str = ""
 
 
 @dataclass(frozen=True)
@@ -154,10 +161,18 @@ def _merged(outcome: Outcome) -> tuple[Observation, ...]:
     for record in outcome.records:
         late = [Seen("recompile", *_rest(each)) for each in record.late_compiles]
         for each in (*record.seen, *late):
+            if each.kind == "refused" and each.detail in _OLD_PLATFORMS:
+                continue  # the event of kind "old-platform" beside it says more
             key = (each.kind, each.operation, each.file, each.line, each.detail)
             together.setdefault(key, []).append((each.count, each.bytes))
     merged = [
-        Observation(*key, count=sum(c for c, _ in found), bytes=sum(b for _, b in found), ranks=len(found))
+        Observation(
+            *key,
+            count=sum(c for c, _ in found),
+            bytes=sum(b for _, b in found),
+            ranks=len(found),
+            rule=rule_of(key[0], key[1], key[4]),
+        )
         for key, found in together.items()
     ]
     order = list(KINDS)

@@ -36,25 +36,39 @@ class Outcome:
     records: tuple[Record, ...]
     lost: tuple[int, ...]
 
+    def seen_from(self, run: Path, user: Path) -> Outcome:
+        """The same with files below ``user`` in the place of those below ``run``, where the program ran in a mirror."""
+        records = tuple(record.moved(str(run), str(user).rstrip(os.sep)) for record in self.records)
+        return replace(self, records=records)
+
     @property
     def captures(self) -> list[Path]:
         """The files with outputs, losses and gradients, one for each rank."""
         return sorted(Path(self.request.folder).glob("rank-*.pt"))
 
 
-def launch(request: Request, *, quiet: bool = False) -> Outcome:
-    """Run a request. What the program prints goes where the parent's goes, unless ``quiet``."""
+def launch(request: Request, *, quiet: bool = False, cwd: Path | None = None, to_stderr: bool = False) -> Outcome:
+    """Run a request in the folder ``cwd``.
+
+    What the program prints goes where the parent's goes, all of it to standard error (``to_stderr``), or nowhere (``quiet``).
+    """
     if not request.folder:
         request = replace(request, folder=tempfile.mkdtemp(prefix="neuron-port-"))
     folder = Path(request.folder)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "request.json"
     request.write(file)
-    sink = subprocess.DEVNULL if quiet else None
+    error = subprocess.DEVNULL if quiet else None
+    output = sys.stderr.fileno() if to_stderr and not quiet else error
     begun = time.monotonic()
     # A session of its own: the whole group can be ended, and Ctrl-C reaches the parent first.
     process = subprocess.Popen(
-        command(request), env=_environment(file, request), start_new_session=True, stdout=sink, stderr=sink
+        command(request),
+        cwd=cwd,
+        env=_environment(file, request),
+        start_new_session=True,
+        stdout=output,
+        stderr=error,
     )
     timed_out = False
     try:

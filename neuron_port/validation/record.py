@@ -61,10 +61,18 @@ class Record:
         """Write the record into the run's folder."""
         (folder / f"rank-{self.rank}.json").write_text(json.dumps(asdict(self)), encoding="utf-8")
 
+    def moved(self, old: str, new: str) -> Record:
+        """The same with the folder ``new`` in the place of ``old``."""
+        text = json.dumps(asdict(self))
+        return self._from(json.loads(text.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1])))
+
     @classmethod
     def read(cls, file: Path) -> Record:
         """Read a record."""
-        data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        return cls._from(json.loads(file.read_text(encoding="utf-8")))
+
+    @classmethod
+    def _from(cls, data: dict[str, Any]) -> Record:
         for name in ("seen", "late_compiles"):
             data[name] = [Seen(**each) for each in data[name]]
         data["failure"] = Failure(**data["failure"]) if data["failure"] else None

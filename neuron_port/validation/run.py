@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neuron_port.validation.judgement import Judgement, judge
@@ -25,8 +25,21 @@ class NoTorch(Exception):
     """The run cannot begin; the text says why and what to do."""
 
 
-def validate(request: Request, fail_on: Sequence[str] = ()) -> Judgement:
+@dataclass(frozen=True)
+class Mirror:
+    """A program that runs in a mirror (``neuron_port.validation.mirror``) of the folder ``user``, its working folder ``cwd``."""
+
+    folder: Path
+    user: Path
+    cwd: Path
+
+
+def validate(
+    request: Request, fail_on: Sequence[str] = (), *, mirror: Mirror | None = None, to_stderr: bool = False
+) -> Judgement:
     """Run a request and judge it; ``device="auto"`` takes the neuron device where it answers.
+
+    In a ``mirror`` the judgement names the user's files. ``to_stderr`` is where all that the program prints goes.
 
     Raises:
         NoTorch: torch is missing, or the device that was asked for.
@@ -36,11 +49,13 @@ def validate(request: Request, fail_on: Sequence[str] = ()) -> Judgement:
     if request.device == "auto":
         request = replace(request, device="neuron" if _has_device() else "emulated")
     with tempfile.TemporaryDirectory(prefix="neuron-port-", ignore_cleanup_errors=True) as folder:
-        outcome = launch(replace(request, folder=str(Path(folder) / "run")))
+        cwd = mirror.cwd if mirror else None
+        outcome = launch(replace(request, folder=str(Path(folder) / "run")), cwd=cwd, to_stderr=to_stderr)
         if outcome.status == NO_DEVICE and outcome.records and outcome.records[0].failure is not None:
             raise NoTorch(outcome.records[0].failure.message)
-        pairs = _against_cpu(outcome, Path(folder) / "cpu") if request.capture else []
-        return judge(outcome, pairs, fail_on)
+        pairs = _against_cpu(outcome, Path(folder) / "cpu", cwd) if request.capture else []
+        seen = outcome.seen_from(mirror.folder, mirror.user) if mirror else outcome
+        return judge(seen, pairs, fail_on)
 
 
 def _has_device() -> bool:
@@ -51,10 +66,10 @@ def _has_device() -> bool:
     return probe.returncode == 0
 
 
-def _against_cpu(outcome: Outcome, folder: Path) -> list[Pair]:
+def _against_cpu(outcome: Outcome, folder: Path, cwd: Path | None) -> list[Pair]:
     """Compare with the same program on the CPU: the emulated device without any limit computes what the CPU does."""
     request = replace(outcome.request, device="emulated", allow=("all",), refuse=(), folder=str(folder))
-    reference = launch(request, quiet=True)
+    reference = launch(request, quiet=True, cwd=cwd)
     emulated = outcome.records and outcome.records[0].device == "emulated"
     narrowed = any(each.kind in _NARROWING for record in outcome.records for each in record.seen)
     pairs: list[Pair] = []
