@@ -303,8 +303,8 @@ def _variables(context: FileContext, instruction: Instruction, spawns: bool) -> 
             removal,
             spawns,
             _reads(context.text, name, instruction),
-            0,
-            comment,
+            exported=instruction.keyword == "ENV",
+            comment=comment,
         )
         if instruction.keyword == "ARG" and value is None:
             continue

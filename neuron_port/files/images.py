@@ -15,8 +15,10 @@ def inspect_image(context: FileContext, image: Fragment, *, by_tag: bool = True)
     ``by_tag`` is false where the text may be something else than an image: a word in its tag is no evidence then.
     """
     text = image.text.strip("\"'")
+    if "://" in text:
+        return
     for pattern, keep, rule, row in tables_of(context).images:
-        if (row.options.get("by_tag") and not by_tag) or not pattern.fullmatch(text):
+        if (row.options.get("by_tag") and not (by_tag and "$" not in text)) or not pattern.fullmatch(text):
             continue
         if keep is None or not keep.fullmatch(text):
             start, end = image.span(0, len(image.text))

@@ -112,6 +112,7 @@ class Shell:
     ) -> Iterator[TextReport]:
         spawns = self.spawns
         shared: dict[int, list[tuple[Setting, TextReport | None]]] = {}
+        exported = {setting.name for each in self.scripts for setting in each.settings if setting.kind != "plain"}
         inside = [(setting.start, setting.end) for setting in script.settings]
         for setting in script.settings:
             starts = spawns
@@ -119,7 +120,14 @@ class Shell:
                 starts = any(starts_processes(call) for call in calls.get(id(setting.command), ()))
             others = [span for span in reads.get(setting.name, ()) if not _within(span, inside, setting.name, script)]
             report = inspect_variable(
-                self.context, _place(self.context.text, setting, starts, others if setting.kind != "prefix" else ())
+                self.context,
+                _place(
+                    self.context.text,
+                    setting,
+                    starts,
+                    others if setting.kind != "prefix" else (),
+                    setting.name in exported,
+                ),
             )
             if setting.statement:
                 shared.setdefault(setting.statement, []).append((setting, report))
@@ -276,7 +284,7 @@ def _within(span: tuple[int, int], inside: list[tuple[int, int]], name: str, scr
     )
 
 
-def _place(source: str, setting: Setting, spawns: bool, reads: Sequence[tuple[int, int]]) -> Place:
+def _place(source: str, setting: Setting, spawns: bool, reads: Sequence[tuple[int, int]], exported: bool) -> Place:
     value = setting.value
 
     def comment(text: str) -> TextEdit | None:
@@ -297,6 +305,7 @@ def _place(source: str, setting: Setting, spawns: bool, reads: Sequence[tuple[in
         removal=setting.removal,
         spawns=spawns,
         reads=reads,
+        exported=exported,
         comment=comment,
     )
 

@@ -201,7 +201,12 @@ class _Reader:
             elif child.type == "command_name":
                 words.append(self.word(child.children[0] if child.children else child))
             elif child.type not in ("file_redirect", "herestring_redirect", "heredoc_redirect", "comment"):
-                words.append(self.word(child))
+                word = self.word(child)
+                if words and words[-1].end == word.start:
+                    # The grammar takes "$A.$B.c" apart.
+                    words[-1] = _joined(words[-1], word)
+                else:
+                    words.append(word)
         start, end = self.span(node)
         command = Command(words, start, end, sure=self._is_sure(node), removal=self._removal(node))
         command.heredoc = self._heredoc(node)
@@ -506,3 +511,14 @@ class _Reader:
                     return True
                 other = getattr(other, direction)
         return False
+
+
+def _joined(left: Word, right: Word) -> Word:
+    """Two pieces of one word."""
+    part = Fragment(
+        left.text + right.text,
+        [*left.part.starts, *right.part.starts],
+        [*left.part.ends, *right.part.ends],
+        False,
+    )
+    return Word(part, left.start, right.end, False)

@@ -41,7 +41,8 @@ class Place:
 
     ``value`` is ``None`` where the file does not say it, ``literal`` whether nothing in it is worked out later.
     ``removal`` takes the setting away. ``spawns`` tells whether processes are started that take their own core;
-    ``reads`` are places that use the variable. ``comment`` is the text that takes the setting's place with a note.
+    ``reads`` are places that use the variable. ``exported`` is false for a variable of the script alone, which no program
+    sees. ``comment`` is the text that takes the setting's place with a note.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Place:
     spawns: bool = False
     reads: Sequence[tuple[int, int]] = ()
     group: int = 0
+    exported: bool = True
     comment: Callable[[str], TextEdit | None] = field(default=lambda text: None)
 
     @property
@@ -87,6 +89,8 @@ def inspect_variable(context: FileContext, place: Place) -> TextReport | None:
         return _by_value(context, place)
     rule, row = found
     options = row.options
+    if not place.exported and options["variable"].endswith("*"):
+        return None  # a name that a script chose for itself
     if options.get("with_xla") and not is_of_old_neuron(context.text):
         return None
     if options.get("spawns_only") and not place.spawns:

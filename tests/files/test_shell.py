@@ -41,6 +41,11 @@ def test_words_are_what_the_program_gets() -> None:
     assert [setting.name for setting in command.settings] == ["A"]
 
 
+def test_a_word_of_several_variables_is_one_word() -> None:
+    (command,) = parse(Fragment.of_file("docker push $A.ecr.$B.com/$C:$D\n")).commands
+    assert [word.text for word in command.words] == ["docker", "push", "$A.ecr.$B.com/$C:$D"]
+
+
 def test_an_edit_in_a_quoted_word_keeps_the_quotes() -> None:
     assert fix('torchrun --nproc_per_node="gpu" t.py\n') == 'torchrun --nproc_per_node="auto" t.py\n'
     assert fix("torchrun --nproc_per_node 'gpu' t.py\n") == "torchrun --nproc_per_node 'auto' t.py\n"
@@ -192,6 +197,9 @@ def test_a_variable_without_flags_goes() -> None:
 
 
 def test_names_of_a_script_are_its_own() -> None:
+    assert codes("TPU_ZONE=x\nXLA_DIR=/tmp\npython -m torch_xla.distributed.xla_dist t.py\n") == [
+        ("NP814", "python -m torch_xla.distributed.xla_dist")
+    ]
     assert codes("NCCL_TESTS_VERSION=2.1\nNCCL_VERSION=2.20\n") == []
 
 
