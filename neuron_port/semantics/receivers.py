@@ -76,6 +76,7 @@ class Receivers:
         self._known: dict[int, Evidence] = {}
         self._open: set[int] = set()
         self._left = _MOST_STEPS
+        self._open_names: set[int] = set()
         self._usage: dict[str, set[str]] | None = None
         self._torch: bool | None = None
 
@@ -145,15 +146,27 @@ class Receivers:
             return _UNKNOWN
         if node.id == "self":
             return self._self(node)
+        bindings = self.module.bindings(node)
         found = _UNKNOWN
-        for binding in self.module.bindings(node):
+        # A name that is assigned from itself many times says no more on the second visit, and would be visited without end.
+        key = id(bindings[0]) if bindings else 0
+        if key not in self._open_names:
+            self._open_names.add(key)
+            try:
+                found = self._bound(bindings, depth)
+            finally:
+                self._open_names.discard(key)
+        return self._used(node.id) if found.kind == "unknown" else found
+
+    def _bound(self, bindings: list[Binding], depth: int) -> Evidence:
+        """The best evidence of several bindings; what one says that is neither a tensor nor a module holds for all."""
+        found = _UNKNOWN
+        for binding in bindings:
             evidence = self._binding(binding, depth)
             if evidence.kind == "other":
                 return evidence
             if evidence.grade > found.grade and evidence.kind != "unknown":
                 found = evidence
-        if found.kind == "unknown":
-            return self._used(node.id)
         return found
 
     def _self(self, node: ast.Name) -> Evidence:

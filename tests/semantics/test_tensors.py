@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
+import time
 
 import pytest
 
@@ -168,3 +169,13 @@ def test_the_nearest_assignment_says_where_a_value_is():
     """
     tensors, node = ask("n < limit", head)
     assert tensors.on_host(node) is True
+
+
+def test_a_name_that_is_assigned_from_itself_many_times_takes_no_time():
+    lines = "".join(f"    x, y, z = f{i}(x, y), g(y, z), h(z, x)\n    x = k{i}(x + y) + y\n" for i in range(30))
+    text = f"import torch\ndef f(x, y, z):\n{lines}    return here(x)\n"
+    module = Module(text, ast.parse(text), Watch(roots=frozenset({"torch"})))
+    (call,) = module.calls_of("here")
+    begin = time.perf_counter()
+    assert Tensors(module, Receivers(module)).of(call.args[0]) is None
+    assert time.perf_counter() - begin < 1
