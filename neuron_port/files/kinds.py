@@ -27,12 +27,13 @@ INSPECTORS: dict[str, tuple[str, ...]] = {
     "makefile": ("makefile",),
     "dockerfile": ("dockerfile",),
     "compose": ("compose",),
-    "yaml": ("compose", "kubernetes"),
+    "yaml": ("compose", "kubernetes", "configs"),
     "requirements": ("requirements",),
     "pyproject": ("pyproject",),
     "setup_cfg": ("setup_cfg",),
     "setup_py": ("setup_py",),
     "conda": ("conda",),
+    "json": ("configs",),
 }
 
 _READ_ALWAYS = ("python", "notebook")

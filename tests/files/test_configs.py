@@ -1,0 +1,123 @@
+"""Configurations in YAML and JSON: a key decides, and what stands beside it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from neuron_port.findings import Applicability
+from tests.porting import ENGINES
+
+ENGINE = ENGINES["neuron"]
+
+
+def found(text: str, name: str = "train.yaml") -> list[tuple[int, int, str, str]]:
+    return [
+        (finding.location.row, finding.location.column, finding.code, finding.severity.word)
+        for finding in ENGINE.check_text(text, name)
+    ]
+
+
+def fixed(text: str, name: str = "train.yaml", level: Applicability = Applicability.UNSAFE) -> str:
+    return ENGINE.fix_text(text, name, level=level).after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("device: cuda\n", "device: neuron\n"),
+        ("device: 'cuda:0' # first\n", "device: 'neuron' # first\n"),
+        ("trainer.device: cuda\n", "trainer.device: neuron\n"),
+        ("Backend: NCCL\n", "Backend: neuron\n"),
+        ("dist-backend: nccl\n", "dist-backend: neuron\n"),
+        ("precision: 16-mixed\n", "precision: bf16-mixed\n"),
+        ("fp16: yes\n", "bf16: true\n"),
+        ("fp16: true\nbf16: false\n", "fp16: true\nbf16: false\n"),
+        ("optim: paged_adamw_32bit\n", "optim: adamw_torch\n"),
+        ("a: &d {device: cuda}\nb: *d\n", "a: &d {device: neuron}\nb: *d\n"),
+        ("device: cuda\n---\ndevice: cuda\n", "device: neuron\n---\ndevice: neuron\n"),
+        ("device:\n  - cuda\n", "device:\n  - neuron\n"),
+    ],
+)
+def test_yaml(before, after):
+    assert fixed(before) == after
+    assert fixed(after) == after
+    assert list(yaml.safe_load_all(after))
+    assert fixed(before, level=Applicability.SAFE) == before
+
+
+def test_json_keeps_its_layout():
+    text = '{\n\t"model": {"device": "cuda:0", "dtype": "float16"},\n\t"precision": 16, "name":  "device: cuda"\n}\n'
+    after = '{\n\t"model": {"device": "neuron", "dtype": "bfloat16"},\n\t"precision": "bf16-mixed", "name":  "device: cuda"\n}\n'
+    assert fixed(text, "train.json") == after
+    assert json.loads(after)["name"] == "device: cuda"
+    assert found(text, "train.json") == [
+        (2, 22, "NP860", "warning"),
+        (2, 41, "NP862", "warning"),
+        (3, 15, "NP862", "warning"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: cuda\nnotes: [cuda, nccl, fp16]\n",
+        "description: 'device: cuda'\n",
+        "device: cpu\nbackend: gloo\nprecision: 32\nfp16: false\nload_in_8bit: 'true'\n",
+        "cache:\n  backend: redis\n",
+        "",
+    ],
+)
+def test_values_alone_decide_nothing(text):
+    assert found(text) == []
+
+
+def test_a_checkpoint_keeps_its_type():
+    text = '{"architectures": ["LlamaForCausalLM"], "torch_dtype": "float16"}\n'
+    assert found(text, "config.json") == []
+
+
+def test_deepspeed_is_one_finding():
+    text = '{"train_batch_size": 8, "fp16": {"enabled": true}, "zero_optimization": {"stage": 2}}\n'
+    assert found(text, "ds_config.json") == [(1, 52, "NP863", "error")]
+    assert found('{"zero_optimization": 1}\n', "other.json") == []
+
+
+def test_accelerate_is_told_by_the_keys_beside():
+    text = "compute_environment: LOCAL_MACHINE\ndistributed_type: {}\nnum_processes: 2\n"
+    assert fixed(text.format("MULTI_GPU")) == text.format("MULTI_NEURON")
+    assert found(text.format("DEEPSPEED")) == [(2, 19, "NP864", "error")]
+    assert found("distributed_type: MULTI_GPU\n") == []
+
+
+def test_portable_code_keeps_the_values():
+    text = "device: cuda\n"
+    assert ENGINES["portable"].fix_text(text, "train.yaml", level=Applicability.UNSAFE).after == text
+    assert [finding.code for finding in ENGINES["portable"].check_text(text, "train.yaml")] == ["NP860"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("a.yaml", "device: cuda\n  backend: [\n", (2, 10)),
+        ("a.json", '{"device": "cuda",\n "backend": }\n', (2, 13)),
+    ],
+)
+def test_malformed_files(name, text, place):
+    (finding,) = ENGINE.check_text(text, name)
+    assert finding.code == "NP001"
+    assert (finding.location.row, finding.location.column) == place
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("settings.json", '{\n  // an editor\'s\n  "device": "cuda"\n}\n'),
+        ("chart.yaml", "{% if gpu %}\ndevice: cuda\n{% endif %}\n"),
+        ("list.json", '["cuda", "device"]\n'),
+    ],
+)
+def test_what_is_not_read(name, text):
+    assert found(text, name) == []
