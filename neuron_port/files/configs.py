@@ -160,4 +160,4 @@ def _canonical(key: str) -> str:
 
 
 def _is_json(text: str) -> bool:
-    return re.match(r"\s*[\[{]", text) is not None and not re.match(r"\s*\{\{", text)
+    return re.match(r"\s*[\[{]", text) is not None and not re.match(r"\s*\{[{%]", text)
