@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from . import attention, convolution, copies, factories, kernels, limits, recurrent, resizing, views
+from . import attention, convolution, copies, factories, kernels, limits, recurrent, resizing, sync_batch_norm, views
 
-_SPECIAL = (copies, factories, resizing, convolution, attention, recurrent)
+_SPECIAL = (copies, factories, resizing, convolution, attention, recurrent, sync_batch_norm)
 _has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key  # type: ignore[attr-defined]
 
 # Composed of other operators by PyTorch, but cheaper in one piece.

@@ -42,3 +42,9 @@ def test_the_device_before_the_process_group():
     assert "AssertionError: Neuron runtime should not be initialized before the init_process_group." in done.stderr
     done = torchrun(1, HERE / "programs" / "device_first.py", "--allow", "device-before-group")
     assert done.stdout == "all right\n"
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_batch_norm_over_the_ranks(ranks):
+    done = torchrun(ranks, HERE / "programs" / "sync_batch_norm.py")
+    assert done.stdout.count("all right") == ranks, done.stderr[-3000:]

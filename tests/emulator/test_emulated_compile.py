@@ -150,6 +150,23 @@ def test_assignment_through_a_mask(allow):
     assert torch.compile(f, backend="neuron")(ones(3)).tolist() == [0, 0, 0]
 
 
+def test_a_graph_without_output(allow):
+    def silent(x):
+        x.add_(1)
+
+    def returning(x):
+        return x.add_(1)
+
+    x = torch.zeros(2, device="neuron")
+    assert torch.compile(returning, backend="neuron")(x).tolist() == [1.0, 1.0]
+    with pytest.raises(BackendCompilerFailed, match="No outputs found in the module, expected at least one output"):
+        torch.compile(silent, backend="neuron")(x)
+    allow("no-output")
+    torch._dynamo.reset()
+    torch.compile(silent, backend="neuron")(x)
+    assert x.tolist() == [2.0, 2.0]
+
+
 def test_complex_arithmetic_is_decomposed_in_graphs():
     def f(x):
         return (torch.view_as_complex(x) * 2).abs()

@@ -249,6 +249,34 @@ def test_recurrent_layers_compute_the_cpus_values_when_allowed(allow):
             torch.testing.assert_close(p.grad.cpu(), grad)
 
 
+# Tests of limits that cannot be met in one line: both sides are in the test that is named.
+ELSEWHERE = {
+    "float64": "test_limits.py::test_float64_is_computed_in_float32",
+    "int64": "test_limits.py::test_int64_arithmetic_overflows_at_31_bits",
+    "fork": "test_limits.py::test_fork",
+    "bce-autocast": "test_emulated_autocast.py::unsafe to autocast",
+    "dynamic-shapes": "test_emulated_compile.py::test_dynamic_shapes_are_refused",
+    "higher-order": "test_emulated_compile.py::test_higher_order_operations",
+    "boolean-index-put": "test_emulated_compile.py::test_assignment_through_a_mask",
+    "no-output": "test_emulated_compile.py::test_a_graph_without_output",
+    "device-before-group": "test_distributed.py::test_the_device_before_the_process_group",
+    "barrier-group": "programs/collectives.py::Barrier is implemented only for default group",
+    "reduce-op": "programs/collectives.py::PRODUCT is not supported",
+    "all-to-all-size": "programs/collectives.py::supported sizes: 4, 8, 16, or multiples of 32",
+    "all-to-all-split": "programs/collectives.py::Only even split sizes are supported",
+    "collective-dtype": "programs/collectives.py::data type float64 is not supported",
+    "uneven-gather": "programs/collectives.py::same size on all ranks",
+    "integer-reduction": "programs/collectives.py::integers are reduced in float32",
+}
+
+
+def test_every_limit_of_the_table_is_met_by_a_test():
+    assert set(limits.table()) == set(CASES) | set(ELSEWHERE)
+    for place in ELSEWHERE.values():
+        file, _, words = place.partition("::")
+        assert words in (Path(__file__).parent / file).read_text(encoding="utf-8"), place
+
+
 def test_the_table_names_source_and_confidence():
     for limit in limits.table().values():
         assert limit.source and limit.summary and limit.since

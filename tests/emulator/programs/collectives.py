@@ -84,6 +84,13 @@ if size == 4:
     outs = [torch.empty(1, device="neuron") for _ in range(size)]
     dist.all_to_all(outs, [torch.full((1,), 10.0 * rank + r, device="neuron") for r in range(size)])
     assert [o.item() for o in outs] == [10.0 * r + rank for r in range(size)]
+    splits = [2, 0, 1, 1]
+    received = torch.empty(splits[rank] * size, device="neuron")
+    refused(
+        RuntimeError,
+        "alltoall_base: Only even split sizes are supported",
+        lambda: dist.all_to_all_single(received, mine(4), [splits[rank]] * size, splits),
+    )
 else:
     empty = torch.empty(size, device="neuron")
     refused(
@@ -118,6 +125,8 @@ dist.barrier()
 
 refused(RuntimeError, "PRODUCT is not supported", lambda: dist.all_reduce(mine(), op=dist.ReduceOp.PRODUCT))
 refused(RuntimeError, "data type float64 is not supported", lambda: dist.all_reduce(mine(dtype=torch.float64)))
+even = [torch.empty(2, dtype=torch.float16, device="neuron") for _ in range(size)]
+dist.all_gather(even, mine(dtype=torch.float16))
 uneven = [torch.empty(r + 1, device="neuron") for r in range(size)]
 refused(RuntimeError, "same size on all ranks", lambda: dist.all_gather(uneven, mine(rank + 1)))
 if "BACKEND" in os.environ:
