@@ -1,4 +1,4 @@
-"""Whole programs: the port on the emulated device prints what the program prints on the CPU."""
+"""Whole programs: the port on the emulated device prints what the original prints on the CPU."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ SCRIPTS = ROOT / "fixtures" / "scripts"
 
 # name -> arguments for the CPU, further arguments for neuron
 RUNS = {
+    "dcgan": ("--fake_data --steps 2 --batch_size 16 --sample_interval 0", ""),
+    "gpu-benchmark": ("--steps 2 --warmup 1 --batch 4 --device cpu", "--device neuron"),
     "cifar-cnn": ("--fake-data --epochs 1 --steps 2 --batch-size 8", ""),
     "fsdp2-training": ("--steps 2 --dim 32 --layers 2", ""),
     "gpt-ddp-amp": (
@@ -29,8 +31,14 @@ REMAINING = {
 }
 
 
-def run(name, arguments, *prefix, folder):
-    command = [sys.executable, "-W", "ignore", *prefix, str(SCRIPTS / name / "after.py"), *arguments.split()]
+def port(name):
+    """What the fix writes, or that finished by hand where findings remain that a person must settle."""
+    by_hand = SCRIPTS / name / "ported.py"
+    return by_hand if by_hand.is_file() else SCRIPTS / name / "after.py"
+
+
+def run(script, arguments, *prefix, folder):
+    command = [sys.executable, "-W", "ignore", *prefix, str(script), *arguments.split()]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
@@ -38,18 +46,22 @@ def run(name, arguments, *prefix, folder):
 @pytest.mark.parametrize("name", sorted(RUNS))
 def test_same_numbers_as_on_the_cpu(name, tmp_path):
     arguments, more = RUNS[name]
-    expected = run(name, arguments, folder=tmp_path)
+    expected = run(SCRIPTS / name / "before.py", arguments, folder=tmp_path)
     assert expected.returncode == 0, expected.stderr
-    done = run(name, f"{arguments} {more}", "-m", "neuron_port.emulator", folder=tmp_path)
+    done = run(port(name), f"{arguments} {more}", "-m", "neuron_port.emulator", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if not line.startswith("compiling")]
-    assert lines == expected.stdout.splitlines()
+    assert _told(done.stdout) == _told(expected.stdout)
+
+
+def _told(text):
+    """What a program says of its numbers, without the device that it names."""
+    return [line for line in text.splitlines() if not line.startswith(("compiling", "CPU", "Neuron"))]
 
 
 @pytest.mark.parametrize("name", sorted(REMAINING))
 def test_what_the_port_left_to_a_person_is_refused(name, tmp_path):
     arguments, operation, line = REMAINING[name]
-    done = run(name, arguments, "-m", "neuron_port.emulator", folder=tmp_path)
+    done = run(SCRIPTS / name / "after.py", arguments, "-m", "neuron_port.emulator", folder=tmp_path)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"RuntimeError: old platform: {operation} needs an NVIDIA GPU")
