@@ -108,7 +108,7 @@ def _packages() -> Iterator[Check]:
             if package == "torch":
                 yield Check(package, State.ERROR, "missing", f"install torch {floor} or newer")
             continue
-        if _numbers(found) < _numbers(floor):
+        if _older(found, floor):
             state = State.ERROR if package == "torch" else State.WARNING
             yield Check(package, state, found, f"{floor} or newer knows the neuron device")
         else:
@@ -119,17 +119,20 @@ def _backend() -> Iterator[Check]:
     found = version_of("torch-neuronx")
     if found is None:
         yield Check("torch-neuronx", State.NOTE, "missing", "validate uses the emulated device here")
-    elif _numbers(found) < (2,):
+    elif _older(found, "2"):
         yield Check(
             "torch-neuronx",
             State.ERROR,
             found,
             "this is the placeholder of the public index; use the Neuron package repository",
         )
-    elif importlib.util.find_spec("torch_xla") is not None or _numbers(found) < (2, 10):
+    elif importlib.util.find_spec("torch_xla") is not None or _older(found, "2.10"):
         yield Check(
             "torch-neuronx", State.ERROR, found, "this is the build for PyTorch/XLA; the native one is 2.13 or newer"
         )
+    elif _series(found) != _series(version_of("torch") or found):
+        series = ".".join(map(str, _series(found)))
+        yield Check("torch-neuronx", State.ERROR, found, f"it is built for torch {series}")
     else:
         yield Check("torch-neuronx", State.OK, f"{found} (native)")
 
@@ -221,12 +224,20 @@ def _cache(environment: Mapping[str, str]) -> Iterator[Check]:
         yield Check("compile cache", State.OK, folder)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    """The leading numbers of a version: enough to order releases."""
-    numbers = []
-    for part in version.split("+")[0].split("."):
-        digits = "".join(char for char in part if char.isdigit())
-        if not digits or not part[0].isdigit():
-            break
-        numbers.append(int(digits))
-    return tuple(numbers)
+def _older(found: str, than: str) -> bool:
+    """Whether a version is older; what is no version (a build from a branch) is taken for a new one."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        # A pre-release or local build of a version knows what the version knows.
+        return Version(Version(found).base_version) < Version(than)
+    except InvalidVersion:
+        return False
+
+
+def _series(version: str) -> tuple[int, int]:
+    """Major and minor version, in which torch and its backend agree."""
+    from packaging.version import Version
+
+    parsed = Version(version)
+    return parsed.major, parsed.minor
