@@ -9,6 +9,7 @@
 ``renames``      ``to`` is the option's new name
 ``whole``        ``to`` takes the place of option and value
 ``remove``       the option goes, and its value with it
+``beside``       options of which one has to be there too
 ``unless``       options beside which the row says nothing
 ``ported``       nothing is said in a file that speaks of Neuron already
 """
@@ -44,6 +45,8 @@ def inspect_options(context: FileContext, call: Call) -> Iterator[TextReport]:
         name = option.name if option.name.startswith("-") else option.name.lstrip("+~").rpartition(".")[2] + "="
         for rule, row in tables.options.get((program, name), ()):
             if given & set(row.options.get("unless", ())):
+                continue
+            if "beside" in row.options and not given & set(row.options["beside"]):
                 continue
             if row.options.get("ported") and "neuron" in context.text.lower():
                 continue

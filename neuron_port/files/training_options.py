@@ -24,7 +24,9 @@ from neuron_port.rules.model import Rule
 _EVIDENCE = frozenset({"--per_device_train_batch_size", "--per_device_eval_batch_size", "--per_gpu_train_batch_size"})
 _PROGRAMS = frozenset({"script", "list", "trl", "xla_spawn"})
 _CLASS = "transformers.*.TrainingArguments"
+# Lists of other rules: how a model is loaded, and what only optimum-neuron's arguments have.
 _BESIDE = ("NP454.model",)
+_OF_OPTIMUM = "NP333.training"
 
 
 def inspect_training_options(context: FileContext, call: Call) -> Iterator[TextReport]:
@@ -50,10 +52,12 @@ def _entries(rules: Mapping[str, Rule]) -> Iterator[tuple[Rule, Mapping[str, Any
         for row in rule.rows:
             if row.source != _CLASS or rule.codemod != "training_arguments":
                 continue
-            for name in (*row.options.get("arguments", ()), *_BESIDE):
+            for name in (*row.options.get("arguments", ()), *_BESIDE, _OF_OPTIMUM):
                 code, dot, key = name.rpartition(".")
                 owner = rules.get(code) if dot else rule
                 for entry in owner.options.get(key, ()) if owner is not None else ():
+                    if name == _OF_OPTIMUM and not entry.get("remove"):
+                        continue
                     if not {"missing", "when", "inside", "before"} & entry.keys():
                         yield owner, entry
 
