@@ -31,6 +31,18 @@ _TRANSPARENT = frozenset("sudo nohup time exec command env neuron_parallel_compi
 _VERBS = frozenset(
     "singularity apptainer docker podman nvidia-docker uv poetry pipenv pixi conda mamba micromamba nsys".split()
 )
+# What follows these are names of packages.
+_INSTALLERS = frozenset(
+    f"{name} {verb}"
+    for names, verbs in (
+        ("conda mamba micromamba", "install create"),
+        ("uv", "pip add"),
+        ("poetry pixi", "add"),
+        ("pipenv", "install"),
+    )
+    for name in names.split()
+    for verb in verbs.split()
+)
 _LAUNCHERS = frozenset("torchrun deepspeed horovodrun ds colossalai".split())
 _KNOWN = _LAUNCHERS | frozenset(
     "accelerate optimum-cli vllm trl text-generation-launcher nvidia-smi nvcc neuron_parallel_compile nsys ncu nvprof pip pip3 "
@@ -144,14 +156,13 @@ def calls_of(command: Command) -> list[Call]:
             found += _python(command, index)
             break
         if name in _WRAPPERS:
-            follower = _next_program(words, index + 1)
-            if follower == len(words) and name in _TRANSPARENT:
-                follower = _next_plain(words, index + 1)
             program = name
             first = index + 1
             if name in _VERBS and first < len(words) and not words[first].text.startswith("-"):
                 program, first = f"{name} {words[first].text}", first + 1
-                follower = max(follower, first)
+            follower = len(words) if program in _INSTALLERS else _next_program(words, first)
+            if follower == len(words) and name in _TRANSPARENT:
+                follower = _next_plain(words, first)
             found.append(Call(program, tuple(words[index:first]), tuple(words[first:follower]), command))
             index = follower
             continue

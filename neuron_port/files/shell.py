@@ -22,6 +22,7 @@ from neuron_port.files.command_rows import inspect_command, inspect_word, inspec
 from neuron_port.files.commands import Call, calls_of, options_of, starts_processes
 from neuron_port.files.fragment import Fragment
 from neuron_port.files.images import inspect_image
+from neuron_port.files.installs import inspect_install
 from neuron_port.files.option_rows import inspect_options
 from neuron_port.files.shell_syntax import Command, Removal, Script, Setting, Word, parse
 from neuron_port.files.tables import tables_of
@@ -150,6 +151,7 @@ class Shell:
         context = self.context
         yield from inspect_command(context, call)
         yield from inspect_options(context, call)
+        yield from inspect_install(context, call)
         yield from inspect_training_options(context, call)
         yield from self._passed(call)
 

@@ -293,3 +293,37 @@ def test_bash_reads_the_fixtures(path: Path) -> None:
     for script in (text, fix(text)):
         done = subprocess.run([BASH, "-n"], input=script, text=True, capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- packages ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("pip install flash-attn numpy --no-build-isolation\n", "pip install numpy --no-build-isolation\n"),
+        ("a\npip install flash-attn\nb\n", "a\nb\n"),
+        ("a\nsudo pip3 install flash-attn xformers && b\n", "a\nb\n"),
+        ("uv pip install flash-attn -r requirements.txt\n", "uv pip install -r requirements.txt\n"),
+        (
+            "pip install numpy --index-url https://download.pytorch.org/whl/cu121\n",
+            "pip install numpy\n",
+        ),
+        ("conda install -y pytorch-cuda=12.1 numpy -c nvidia\n", "conda install -y numpy\n"),
+        ("pip uninstall -y flash-attn\n", "pip uninstall -y flash-attn\n"),
+        ("python -m pip install -U numpy\n", "python -m pip install -U numpy\n"),
+    ],
+)
+def test_packages(before: str, after: str) -> None:
+    assert fix(before) == after
+
+
+def test_a_package_that_becomes_several_is_quoted() -> None:
+    text = fix("pip install optimum-neuron[training]\n")
+    assert '"transformers>=' in text
+    assert "optimum" not in text
+
+
+def test_a_version_in_a_variable() -> None:
+    assert [code for code, _ in codes("pip install flash-attn==${V}\n")] == ["NP830"]
+    assert codes("pip install $PACKAGES\n") == []
