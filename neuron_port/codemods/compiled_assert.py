@@ -43,7 +43,7 @@ def inspect(site: Site) -> Iterator[Report]:
 def _evidence(site: Site, condition: ast.expr) -> str | None:
     """Why a condition depends on data: it is a tensor, or read from one."""
     for part in ast.walk(condition):
-        if isinstance(part, ast.expr):
+        if isinstance(part, ast.expr) and isinstance(getattr(part, "ctx", ast.Load()), ast.Load):
             found = waited_for(site.context.tensors, part)
             if found is not None and _decides(condition, part):
                 return found
@@ -55,6 +55,8 @@ def _decides(condition: ast.expr, part: ast.expr) -> bool:
     around = part
     while around is not condition:
         parent = around.parent
+        if isinstance(parent, ast.comprehension):
+            return False
         if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
             return False
         if isinstance(parent, ast.Attribute) and parent.attr not in _VALUES:

@@ -104,7 +104,7 @@ class Places:
         if self._trains(own, 0):
             return "training"
         if self._calls_model(own):
-            if _goes_on(loop) and self._generates(own):
+            if _goes_on(loop) and not _hands_on(own) and self._generates(own):
                 return "generation"
             if isinstance(loop, (ast.For, ast.AsyncFor)) and self.receivers._looped(loop.iter, 0).kind == "tensor":
                 return "evaluation"
@@ -318,6 +318,13 @@ def _goes_on(loop: ast.AST) -> bool:
         if isinstance(node, ast.Call)
     }
     return bool(names & {"range", "trange", "count"})
+
+
+def _hands_on(nodes: list[ast.AST]) -> bool:
+    """Whether ``generate()`` of another object makes the tokens, a whole sequence in each round."""
+    return any(
+        isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("generate", "beam_search") for node in nodes
+    )
 
 
 def _own_nodes(owner: ast.AST) -> Iterator[ast.AST]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from neuron_port.semantics.guards import same_chain
 from neuron_port.semantics.module import Module
 from neuron_port.semantics.nearest import nearest
 from neuron_port.semantics.receivers import Evidence, Grade, Receivers
@@ -172,6 +173,9 @@ class Tensors:
         bindings = [binding for binding in self.module.bindings(node) if binding.kind is not BindingKind.DELETE]
         if not bindings or any(binding.kind in _NO_VALUES for binding in bindings):
             return None
+        last = nearest(bindings, node) if len(bindings) > 1 else bindings[0]
+        if last is not None and last.kind is BindingKind.ASSIGN and _is_read(last.value):
+            return None
         found: Evidence | None = None
         for binding in bindings:
             if binding.kind is BindingKind.AUGMENT:
@@ -230,6 +234,9 @@ class Tensors:
                 return Evidence("tensor", Grade.FLOW, f".{node.attr} of the output of a module")
         if node.attr in ("shape", "dtype", "device", "ndim", "layout", "itemsize", "nbytes"):
             return None
+        for target, value in self.module.found.stores.get(node.attr, ()):
+            if isinstance(value, ast.IfExp) and same_chain(target, node) and self.evidence(value, depth + 1) is None:
+                return None  # a tensor while tracing, a number otherwise
         return self._received(node)
 
     def _call(self, node: ast.Call, depth: int) -> Evidence | None:
@@ -241,7 +248,7 @@ class Tensors:
                 return None
             return self._received(node)
         if isinstance(node.func, ast.Attribute):
-            if node.func.attr in _LEAVES:
+            if node.func.attr in _LEAVES or node.func.attr.startswith(("get_", "is_", "has_")):
                 return None
             inner = self.evidence(node.func.value, depth + 1)
             if inner is not None:
@@ -453,6 +460,17 @@ class Tensors:
         if function.attr in ("cuda", "neuron"):
             return False
         return self.on_host(function.value, depth + 1)
+
+
+def _is_read(value: ast.expr | None) -> bool:
+    """Whether a value has been read on the host: ``x.item()``, ``float(x)``, in a branch too."""
+    if isinstance(value, ast.IfExp):
+        return _is_read(value.body) or _is_read(value.orelse)
+    if not isinstance(value, ast.Call):
+        return False
+    if isinstance(value.func, ast.Attribute):
+        return value.func.attr in ("item", "tolist")
+    return isinstance(value.func, ast.Name) and value.func.id in ("float", "int", "bool", "len", "str")
 
 
 def _is_size(node: ast.expr) -> bool:

@@ -14,6 +14,10 @@ from neuron_port.semantics.tensors import Tensors
 
 # Names of backends in conditions on a device: what stands under them does not run on Neuron.
 _OTHERS = frozenset({"cuda", "mps", "xla", "xpu", "npu", "hpu", "tpu", "mlu", "musa", "ipex", "cpu", "meta"})
+# Other runtimes of models that a wrapper chooses from.
+_RUNTIMES = frozenset(
+    {"onnx", "dnn", "coreml", "openvino", "tflite", "tensorrt", "paddle", "ncnn", "triton", "edgetpu"}
+)
 _REDUCTIONS = frozenset(
     "any all sum max min mean amax amin norm argmax argmin numel isnan isinf isfinite eq ne lt gt le ge logical_and logical_or "
     "nonzero count_nonzero abs detach float long int std var prod".split()
@@ -68,7 +72,7 @@ def _names_other(test: ast.expr) -> bool:
                 return True
         elif isinstance(part, (ast.Name, ast.Attribute)):
             name = getattr(part, "attr", None) or getattr(part, "id", "")
-            if (name.startswith("is_torch_") and name.endswith("_available")) or name == "is_cuda":
+            if (name.startswith("is_torch_") and name.endswith("_available")) or name == "is_cuda" or name in _RUNTIMES:
                 return True
     return False
 

@@ -31,6 +31,7 @@ def test_checks_of_values(line):
         "assert y is not None",
         "assert len(x) == 3",
         "assert n > 3",
+        "assert all(part.dim() == 4 for part in x), 'parts'",
         "torch._check(x.size(0) > 2)",
     ],
 )

@@ -179,3 +179,20 @@ def test_a_name_that_is_assigned_from_itself_many_times_takes_no_time():
     begin = time.perf_counter()
     assert Tensors(module, Receivers(module)).of(call.args[0]) is None
     assert time.perf_counter() - begin < 1
+
+
+@pytest.mark.parametrize("expression", ["norm", "self.size", "cache.get_length()", "min(self.size)"])
+def test_numbers_that_were_tensors(expression):
+    head = """
+    import torch
+    from torch import nn
+    class Net(nn.Module):
+        def forward(self, x, norm: torch.Tensor):
+            self.size = torch.min(x) if torch.jit.is_tracing() else min(norms)
+            norm.detach()
+            _, cache = self.decoder(x)
+            norm = norm.detach().item() if isinstance(norm, torch.Tensor) else norm
+            return here({expression})
+    """
+    tensors, node = ask(expression, head)
+    assert tensors.of(node) is None
