@@ -378,7 +378,7 @@ def _occasional(node: ast.AST, owner: ast.AST | None) -> bool:
             return False
         if isinstance(around, ast.If) and child is not around.test:
             branch = around.body if child in around.body else around.orelse
-            if (child in around.body and _is_rare(around.test)) or _eager_only(around, child):
+            if (child in around.body and (_is_rare(around.test) or _is_first(around))) or _eager_only(around, child):
                 return True
             if branch and isinstance(branch[-1], (ast.Return, ast.Break, ast.Raise)) and isinstance(owner, _LOOPS):
                 return True
@@ -392,6 +392,20 @@ def _occasional(node: ast.AST, owner: ast.AST | None) -> bool:
             return True
         child = around
     return False
+
+
+def _is_first(around: ast.If) -> bool:
+    """``if not self.checked: self.checked = True; ...``: the first time only."""
+    test = around.test
+    if not (isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)):
+        return False
+    flag = ast.unparse(test.operand)
+    return any(
+        isinstance(item, ast.Assign)
+        and is_true(item.value)
+        and any(ast.unparse(target) == flag for target in item.targets)
+        for item in around.body
+    )
 
 
 def _eager_only(around: ast.If, child: ast.AST) -> bool:

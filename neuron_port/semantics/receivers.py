@@ -104,6 +104,11 @@ class Receivers:
             self._known[id(node)] = known
         return known
 
+    def of_binding(self, binding: Binding) -> Evidence:
+        """What one binding of a name says about it."""
+        self._left = _MOST_STEPS
+        return self._binding(binding, 0)
+
     @staticmethod
     def is_tensor_attribute(name: str) -> bool:
         """Whether only tensors have an attribute or method of this name."""

@@ -29,7 +29,7 @@ _NO_VALUES = frozenset({BindingKind.IMPORT, BindingKind.FUNCTION, BindingKind.CL
 _DECISIVE = frozenset(
     "backward detach unsqueeze permute masked_fill masked_fill_ masked_select new_zeros new_ones new_tensor new_full "
     "new_empty index_select index_add_ index_copy_ scatter_ scatter_add_ expand expand_as view_as contiguous "
-    "numel is_cuda is_contiguous unbind chunk softmax log_softmax logsumexp topk bmm matmul_ addmm zero_ clamp_ mul_ "
+    "is_cuda is_contiguous unbind chunk softmax log_softmax logsumexp topk bmm matmul_ addmm zero_ clamp_ mul_ "
     "add_ sub_ div_ copy_ normal_ uniform_ fill_ bernoulli_ long int bool type_as grad_fn requires_grad retain_grad "
     "data_ptr element_size repeat_interleave index_fill_ isnan isinf logical_not cumsum_ unsqueeze_ "
     "squeeze_".split()
@@ -202,7 +202,9 @@ class Tensors:
         if binding.kind is BindingKind.LOOP and _is_counter(binding):
             return None
         if binding.kind in (BindingKind.PARAMETER, BindingKind.LOOP, BindingKind.UNPACK):
-            return self._received(node)
+            # What the other bindings of the name say is no evidence for this one.
+            found = self.receivers.of_binding(binding)
+            return found if found.kind == "tensor" and found.grade >= Grade.FLOW else None
         return None
 
     def _received(self, node: ast.expr) -> Evidence | None:

@@ -189,3 +189,8 @@ def test_what_the_compiler_leaves_out(line, occasional):
 def test_an_evaluation_loop_that_keeps_predictions_generates_nothing():
     code = "class Net(nn.Module): ...\nmodel = Net()\nfor x in test_loader:\n    kept.append(model(x).argmax(-1))\n    here()\n"
     assert place(HEAD + code).kind == "evaluation"
+
+
+def test_what_is_done_the_first_time_only():
+    code = "for batch in loader:\n    if not self.checked:\n        self.checked = True\n        here()\n    model(batch).mean().backward()\n"
+    assert place(HEAD + code).occasional is True

@@ -196,3 +196,20 @@ def test_numbers_that_were_tensors(expression):
     """
     tensors, node = ask(expression, head)
     assert tensors.of(node) is None
+
+
+@pytest.mark.parametrize("expression", ["speaker < 3", "float(shape[0])", "shape[0] > 2"])
+def test_a_parameter_is_judged_by_itself(expression):
+    head = """
+    import torch
+    from torch import nn
+    class Net(nn.Module):
+        def forward(self, x, shape: torch.Size, speaker: int | None = None):
+            shape.numel()
+            here({expression})
+            if isinstance(speaker, int):
+                speaker = torch.full((1,), speaker)
+            return x
+    """
+    tensors, node = ask(expression, head)
+    assert tensors.of(node) is None
