@@ -279,6 +279,8 @@ class Receivers:
         if isinstance(node, ast.Subscript):
             return self._annotation(node.slice) if self._optional(node.value) else None
         if isinstance(node, ast.BinOp):
+            if any(isinstance(part, ast.Name) and part.id in _NUMBERS for part in (node.left, node.right)):
+                return None  # int | torch.Tensor
             return self._annotation(node.left) or self._annotation(node.right)
         qualname = self.module.qualname(node)
         if qualname is not None:
@@ -507,9 +509,11 @@ def _may_be_tensor(binding: Binding) -> bool:
         return False
     if binding.annotation is None:
         return True
-    return "Tensor" in ast.unparse(binding.annotation)
+    named = {part.id for part in ast.walk(binding.annotation) if isinstance(part, ast.Name)}
+    return "Tensor" in ast.unparse(binding.annotation) and not named & {"int", "float", "bool", "str"}
 
 
+_NUMBERS = frozenset({"int", "float", "bool", "list", "tuple", "dict", "str"})
 _MODULE_BASES = frozenset("Module LightningModule PreTrainedModel ModelMixin Sequential ModuleList".split())
 _FROM_PRETRAINED = frozenset({"from_pretrained", "from_config", "from_single_file"})
 _TENSOR_LEAVES = frozenset(

@@ -198,13 +198,13 @@ def test_numbers_that_were_tensors(expression):
     assert tensors.of(node) is None
 
 
-@pytest.mark.parametrize("expression", ["speaker < 3", "float(shape[0])", "shape[0] > 2"])
+@pytest.mark.parametrize("expression", ["speaker < 3", "float(shape[0])", "shape[0] > 2", "kept == 0"])
 def test_a_parameter_is_judged_by_itself(expression):
     head = """
     import torch
     from torch import nn
     class Net(nn.Module):
-        def forward(self, x, shape: torch.Size, speaker: int | None = None):
+        def forward(self, x, shape: torch.Size, kept: int | torch.Tensor, speaker: int | None = None):
             shape.numel()
             here({expression})
             if isinstance(speaker, int):
