@@ -175,6 +175,7 @@ def _pack(finding: Finding) -> list[Any]:
         finding.evidence,
         finding.cell,
         finding.url,
+        finding.subject,
     ]
 
 
@@ -183,7 +184,8 @@ def _place(start: Location, end: Location) -> list[int]:
 
 
 def _unpack(fields: list[Any], filename: str) -> Finding:
-    code, name, message, row, column, end_row, end_column, severity, applicability, fix, evidence, cell, url = fields
+    code, name, message, row, column, end_row, end_column, severity, applicability, fix, *others = fields
+    evidence, cell, url, subject = others
     return Finding(
         code,
         name,
@@ -197,6 +199,7 @@ def _unpack(fields: list[Any], filename: str) -> Finding:
         evidence,
         cell,
         url,
+        subject,
     )
 
 

@@ -81,7 +81,10 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One place that stands between the code and Trainium."""
+    """One place that stands between the code and Trainium.
+
+    ``subject`` is what other files may have a word in: ``option:device``, ``key:device``, ``package:flash_attn``.
+    """
 
     code: str
     name: str
@@ -95,6 +98,7 @@ class Finding:
     evidence: str | None = None
     cell: int | None = None
     url: str | None = None
+    subject: str | None = None
 
     @property
     def sort_key(self) -> tuple[str, int, Location, Location, str, str]:

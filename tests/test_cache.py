@@ -33,6 +33,7 @@ FULL = Finding(
     evidence="it is an nn.Module",
     cell=7,
     url="https://example.org/NP101",
+    subject="option:device",
 )
 SMALL = Finding(
     "NP134",

@@ -132,6 +132,7 @@ class Passages:
             fix=Fix(report.applicability, _fix_message(report)) if has_fix else None,
             evidence=report.evidence,
             url=rule_url(rule.code),
+            subject=report.subject,
         )
 
     def _location(self, offset: int) -> Location:

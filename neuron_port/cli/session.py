@@ -15,6 +15,7 @@ from neuron_port.config import Config, ConfigError, Selection
 from neuron_port.discovery import MissingPath, discover
 from neuron_port.engine import Engine
 from neuron_port.findings import Applicability, Finding, Severity
+from neuron_port.project.connections import connected
 from neuron_port.project.files import Project
 from neuron_port.reporting.report import Report
 from neuron_port.rules.loader import RuleError, RuleSet, load_rules
@@ -116,7 +117,8 @@ class Session:
                 if result.key is not None:
                     cache.put(result.key, result.findings)
             cache.save()
-        found = in_order(finding for result in results for finding in result.findings)
+        findings = [finding for result in results for finding in result.findings]
+        found = in_order(connected(findings, files, jobs=self.config.jobs, base=os.getcwd()))
         if baseline is None:
             return Report(len(files), found)
         kept, stale = baseline.filter(found, checked=map(str, files))

@@ -24,7 +24,7 @@ class TextReport:
     """One finding in a text, with the edits that would fix it.
 
     ``start`` and ``end`` are offsets in the decoded text, the end exclusive. Reports of one ``group`` are applied
-    together or not at all; group 0 stands for a report of its own.
+    together or not at all; group 0 stands for a report of its own. ``subject``: see ``Finding``.
     """
 
     rule: Rule
@@ -36,6 +36,7 @@ class TextReport:
     edits: tuple[TextEdit, ...] = ()
     evidence: str | None = None
     group: int = 0
+    subject: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class FileContext:
         edits: Sequence[TextEdit] = (),
         evidence: str | None = None,
         group: int = 0,
+        subject: str | None = None,
     ) -> TextReport:
         """A report with what the row and the rule say wherever the inspector says nothing itself."""
         rule = self.rules[code]
@@ -84,4 +86,5 @@ class FileContext:
             edits=tuple(edits),
             evidence=evidence,
             group=group,
+            subject=subject,
         )

@@ -6,6 +6,7 @@ Rows are called ``requirement:NAME`` (canonical, ``requirement:nvidia-*`` for al
     builds = ["cu"]             a local version that begins so (``2.5.1+cu124``) is meant, whatever it admits
     extras = ["neuronx"]        only with one of these extras
     remove = true               it goes
+    imports = "pynvml"          what the code imports of it, where that is not its name
     to = "torch==2.14.0"        it becomes this, or several with a comma between; ``{specifier}`` is what it had
 """
 
@@ -127,7 +128,24 @@ def reports(context: FileContext, places: Iterable[Place]) -> Iterator[TextRepor
             new = tuple(text for text in new if _name(text) not in present)
             present.update(map(_name, new))
         edits = () if new is None else _edits(place, new)
-        yield context.report(said.rule.code, place.start, place.end, said.message, row=said.row, edits=edits)
+        yield context.report(
+            said.rule.code,
+            place.start,
+            place.end,
+            said.message,
+            row=said.row,
+            edits=edits,
+            subject=_subject(place.requirement.name, said),
+        )
+
+
+def _subject(name: str, said: Advice) -> str | None:
+    """The package that the code imports, where the requirement goes or is replaced by another one."""
+    if said.new and _name(said.new[0]) == name:
+        return None
+    many = said.row.source.endswith("*")
+    imported = said.row.options.get("imports", "" if many else name.replace("-", "_"))
+    return f"package:{imported}" if imported else None
 
 
 def _name(text: str) -> str:

@@ -22,6 +22,7 @@ from fnmatch import fnmatchcase
 from neuron_port.files.base import FileContext, TextEdit, TextReport
 from neuron_port.files.commands import Call, Option, options_of
 from neuron_port.files.tables import tables_of
+from neuron_port.project.uses import option_subject
 from neuron_port.rules.model import Row, Rule
 
 # Programs whose options are no program's that computes.
@@ -75,7 +76,11 @@ def _report(context: FileContext, rule: Rule, row: Row, call: Call, option: Opti
         if not (call.command.is_items and keys.get("whole")):
             edits = list(_edits(context.text, row, option, takes_value))
     message = (row.message or rule.summary).replace("{name}", option.name).replace("{value}", option.text)
-    return context.report(rule.code, start, end, message, row=row, edits=edits)
+    subject = None
+    if "script" in keys.get("program", ()):
+        is_option = option.name.startswith("-")
+        subject = option_subject(option.name) if is_option else f"key:{option.name.rpartition('.')[2].lstrip('+~')}"
+    return context.report(rule.code, start, end, message, row=row, edits=edits, subject=subject)
 
 
 def _edits(source: str, row: Row, option: Option, takes_value: bool) -> Iterator[TextEdit]:
