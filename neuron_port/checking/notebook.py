@@ -18,7 +18,7 @@ from neuron_port.checking.project_file import Inspectors
 from neuron_port.checking.python import PythonAnalysis, PythonAnalyst
 from neuron_port.edits.splices import Splice, spliced
 from neuron_port.files.base import TextEdit, TextReport
-from neuron_port.files.kinds import kind_named
+from neuron_port.files.fragment import Fragment
 from neuron_port.findings import Applicability, Edit, Finding, Location
 from neuron_port.sources.magics import Mask, ShellText, read_cell, unmasked
 from neuron_port.sources.notebook import Cell, Notebook
@@ -179,34 +179,48 @@ class NotebookAnalyst:
         )
 
     def _analysed(self, joined: _Joined, path: Path, ignored: Sequence[str], unread: set[str]) -> PythonAnalysis:
-        reports = [
-            report for part in joined.parts for text in part.shell for report in self._shell(joined, part, text, path)
-        ]
         return self._python.analyse(
             joined.code,
             path,
             ignored,
-            passages=Passages(joined.raw, str(path), reports),
+            passages=Passages(joined.raw, str(path), self._shell(joined, path)),
             accept=joined.accept,
             mentioned=unread,
         )
 
-    def _shell(self, joined: _Joined, part: _Part, text: ShellText, path: Path) -> Iterator[TextReport]:
-        """What the shell inspectors say about a piece of a cell, at its places in the joined text."""
-        kind = kind_named("shell")
-        code = text.command(part.cell.source)
-        if not kind.is_active:
+    def _shell(self, joined: _Joined, path: Path) -> Iterator[TextReport]:
+        """What is to be said about the pieces of cells that a shell runs, at their places in the joined text."""
+        pieces = [piece for part in joined.parts for piece in _shell_pieces(part)]
+        if not pieces:
             return
+        # Not imported above: the grammar takes 20 ms to load.
+        from neuron_port.files.shell import inspect_fragments
+
+        context = self._inspectors.context(joined.raw, path)
+        for report in inspect_fragments(context, [fragment for fragment, _ in pieces]):
+            for fragment, line in pieces:
+                start, end = fragment.starts[0], fragment.ends[-1]
+                inside = [edit for edit in report.edits if start <= edit.start and edit.end <= end]
+                if line is not None and inside:
+                    others = [edit for edit in report.edits if edit not in inside]
+                    report.edits = (*others, *_of_magic(joined.raw, inside, line, start, end))
+            yield report
+
+
+def _shell_pieces(part: _Part) -> Iterator[tuple[Fragment, int | None]]:
+    """The pieces of a cell that a shell runs, with the place of the magic that they belong to."""
+    from neuron_port.files.shell import check
+
+    for text in part.shell:
+        command = text.command(part.cell.source)
+        if not command:
+            continue
         try:
-            kind.check(code)
+            check(command)
         except UnreadableFile:
-            return  # IPython puts values in braces, which makes it no shell text: nothing is known about it
-        offset = part.start + text.start
-        for report in self._inspectors.reports(kind, code, path):
-            edits = [TextEdit(edit.start + offset, edit.end + offset, edit.content) for edit in report.edits]
-            if text.line is not None and edits:
-                edits = _of_magic(joined.raw, edits, part.start + text.line, offset, offset + len(code))
-            yield replace(report, start=report.start + offset, end=report.end + offset, edits=tuple(edits))
+            continue  # IPython puts values in braces, which makes it no shell text: nothing is known about it
+        line = None if text.line is None else part.start + text.line
+        yield Fragment.of_part(command, part.start + text.start), line
 
 
 def _of_magic(raw: str, edits: list[TextEdit], line: int, start: int, end: int) -> list[TextEdit]:

@@ -51,9 +51,13 @@ class Inspectors:
         """The words that a file is searched for before it is read."""
         return TriggerWords(self._rules.file_triggers)
 
+    def context(self, text: str, path: Path) -> FileContext:
+        """What an inspector may ask about a text."""
+        return FileContext(path, text, self._target, dict(self._rules.rules), self._rules.file_row)
+
     def reports(self, kind: Kind, text: str, path: Path) -> Iterator[TextReport]:
         """What they say about a text of this kind."""
-        context = FileContext(path, text, self._target, dict(self._rules.rules), self._rules.file_row)
+        context = self.context(text, path)
         for inspector in kind.load():
             yield from inspector.inspect(context)
 

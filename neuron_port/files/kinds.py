@@ -140,11 +140,6 @@ def kind_of_name(path: Path | str) -> Kind | None:
     return None if match is None else _named()[match.lastgroup]
 
 
-def kind_named(name: str) -> Kind:
-    """The kind with this name."""
-    return _named()[name]
-
-
 def kind_of(path: Path, data: bytes) -> Kind:
     """The kind of a file with its content at hand; what is not known is taken for Python."""
     return kind_of_name(path) or kind_of_script(data) or PYTHON
