@@ -65,6 +65,7 @@ class Settings:
     selections: tuple[Selection, ...] = ()
     extend_rules: tuple[str, ...] = ()
     sdk: str = NEWEST
+    rename_flags: bool = False
 
     def is_selected(self, code: str) -> bool:
         """Whether findings with ``code`` are wanted: all are, unless the selections say otherwise."""
@@ -76,7 +77,7 @@ class Settings:
     @property
     def digest(self) -> str:
         """A text that is different for different settings (the content of the extra rules is not part of it)."""
-        return repr((self.target, self.selections, self.sdk))
+        return repr((self.target, self.selections, self.sdk, self.rename_flags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class Config:
     fail_on: Severity = Severity.WARNING
     cache_dir: Path | None = None
     sdk: str = NEWEST
+    rename_flags: bool = False
     command_line: Selection = Selection()
 
     @classmethod
@@ -140,7 +142,9 @@ class Config:
     def settings(self) -> Settings:
         """What the worker processes and the cache need to know."""
         in_file = Selection(self.select, self.extend_select, self.ignore)
-        return Settings(self.target, (in_file, self.command_line), tuple(map(str, self.extend_rules)), self.sdk)
+        return Settings(
+            self.target, (in_file, self.command_line), tuple(map(str, self.extend_rules)), self.sdk, self.rename_flags
+        )
 
     @property
     def all_excludes(self) -> tuple[str, ...]:
@@ -317,6 +321,12 @@ def _sdk(value: object, folder: Path) -> str:
     return parse_sdk(_text(value, folder))
 
 
+def _switch(value: object, folder: Path) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"must be true or false, not {_describe(value)}")
+    return value
+
+
 def _count(value: object, folder: Path) -> int:
     if type(value) is not int or value < 0:
         raise ValueError(f"must be a whole number, 0 or more (0: one for each processor), not {value!r}")
@@ -342,4 +352,5 @@ _KEYS: dict[str, Callable[[Any, Path], Any]] = {
     "fail-on": _severity,
     "cache-dir": _path,
     "sdk": _sdk,
+    "rename-flags": _switch,
 }

@@ -65,6 +65,7 @@ class PythonAnalyst:
     ) -> None:
         self._rules = rules
         self._target = settings.target
+        self._rename_flags = settings.rename_flags
         self._judge = judge
         self._project = project
         self._kind = kind
@@ -117,6 +118,7 @@ class PythonAnalyst:
             Pretrained(module),
             Tensors(module, receivers),
             Places(module, receivers),
+            self._rename_flags,
         )
         reports, needs = told_apart(inspect(context, self._rules))
         pins = [] if self._project is None else too_old(context, [*reports, *needs], self._project, path)

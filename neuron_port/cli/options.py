@@ -70,6 +70,12 @@ def project_options() -> _Decorator:
             help="The Neuron SDK whose limits count, such as 2.33. Default: the newest known.",
         ),
         click.option(
+            "--rename-flags",
+            is_flag=True,
+            default=None,
+            help="Give options such as --no-cuda a neutral name; the old one goes on working.",
+        ),
+        click.option(
             "--config",
             "config_file",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),

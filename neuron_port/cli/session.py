@@ -73,6 +73,7 @@ class Session:
         no_cache: bool = False,
         cache_dir: Path | None = None,
         sdk: str | None = None,
+        rename_flags: bool | None = None,
     ) -> Session:
         """Work out configuration and rules from the options of a command.
 
@@ -90,6 +91,7 @@ class Session:
         stdin_name = (stdin_filename or STDIN) if from_stdin else None
         start = _common_folder(places if stdin_name is None else [stdin_name])
         options = {"target": target, "jobs": jobs, "baseline": baseline, "cache_dir": cache_dir, "sdk": sdk}
+        options["rename_flags"] = rename_flags
         try:
             config = Config(root=start) if no_config else Config.load(start, config_file)
             config = replace(config, **{key: value for key, value in options.items() if value is not None})

@@ -72,7 +72,8 @@ class Report:
 class Context:
     """One module with everything that codemods ask about it; ``row`` looks a qualified name up in all rules.
 
-    ``claimed`` holds nodes that other rules keep off, ``memo`` what codemods say once in a file.
+    ``rename_flags``: options that are named after CUDA get a second name. ``claimed`` holds nodes that other rules keep
+    off, ``memo`` what codemods say once in a file.
     """
 
     module: Module
@@ -86,6 +87,7 @@ class Context:
     pretrained: Pretrained
     tensors: Tensors
     places: Places
+    rename_flags: bool = False
     claimed: set[int] = field(default_factory=set)
     memo: set[str] = field(default_factory=set)
 
