@@ -21,8 +21,11 @@ from neuron_port.semantics.scopes import BindingKind
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-# past_key, past_key_value, layer_past, prev_key, cached_k, kv_cache, cache
-_PAST = re.compile(r"(?:^|_)(?:past|cached?|kvcache)(?:$|_)|(?:^|_)prev_(?:key|value|k|v)(?:$|_)")
+# past_key, past_key_values, layer_past, prev_key, cached_k, kv_cache; past_values are the known part of a time series.
+_PAST = re.compile(
+    r"(?:^|_)(?:past|prev|previous|cached?)_(?:keys?|k|v|value|kv|key_values?|key_states|value_states|states)(?:$|_)"
+    r"|(?:^|_)(?:k|v|kv|key|value|key_value)_cache(?:$|_)|layer_past(?:$|_)"
+)
 _MAX_DEPTH = 4
 # Methods that give the same tensor in another form.
 _KEEPING = frozenset({"to", "type_as", "clone", "detach", "view", "reshape", "transpose", "contiguous"})
@@ -97,6 +100,8 @@ def _is_past(site: Site, node: ast.expr, depth: int) -> bool:
     if depth > _MAX_DEPTH:
         return False
     if isinstance(node, ast.Subscript):
+        if any(isinstance(part, (ast.Slice, ast.UnaryOp)) for part in ast.walk(node.slice)):
+            return False  # the last few of them, a window
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         return (isinstance(key, str) and bool(_PAST.search(key))) or _is_past(site, node.value, depth + 1)
     if isinstance(node, ast.Attribute):
