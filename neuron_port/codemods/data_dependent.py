@@ -61,7 +61,12 @@ def _report(site: Site, call: ast.Call, tensor: ast.expr | None) -> Iterator[Rep
     options = site.row.options
     target = Called(call)
     given = len(call.args) + len(call.keywords)
-    if target.hidden or given > options.get("most", given) or given < options.get("least", 0):
+    if (
+        target.hidden
+        or (tensor is None and not given)
+        or given > options.get("most", given)
+        or given < options.get("least", 0)
+    ):
         return
     if "without" in options and target.argument(options["without"], options.get("position")) is not None:
         return

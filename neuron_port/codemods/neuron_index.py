@@ -18,6 +18,7 @@ from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import DropArgument, Replace, SetString
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.devices import Role
+from neuron_port.semantics.module import ancestors
 from neuron_port.semantics.processes import Parallel
 
 _NAMED = re.compile(r"neuron:\d+\Z")
@@ -25,7 +26,7 @@ _NAMED = re.compile(r"neuron:\d+\Z")
 
 def inspect(site: Site) -> Iterator[Report]:
     """Report a string with an index, or ``torch.device`` with two arguments."""
-    if site.context.processes.parallel is not Parallel.MULTI:
+    if site.context.processes.parallel is not Parallel.MULTI or _is_of_group(site.node):
         return
     if site.form == "string":
         yield from _string(site)
@@ -60,3 +61,8 @@ def _string(site: Site) -> Iterator[Report]:
         operations=[operation],
         evidence=use.evidence,
     )
+
+
+def _is_of_group(node: ast.AST) -> bool:
+    """``init_process_group(device_id=torch.device("neuron", rank))``, which another rule looks at."""
+    return any(isinstance(around, ast.keyword) and around.arg == "device_id" for around in ancestors(node))
