@@ -5,7 +5,7 @@ x.to("neuron:0")                   ->  x.to("neuron")
 torch.device("neuron", rank)       ->  torch.device("neuron")
 
 A process owns one device, whose index is its local rank: every other index fails, and "neuron" alone is always right. Programs
-of one process may name any of their devices.
+of one process, and loops over devices, may name any of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.device_spelling import is_rank
 from neuron_port.edits.operations import DropArgument, Replace, SetString
 from neuron_port.findings import Applicability, Severity
 from neuron_port.semantics.devices import Role
@@ -33,6 +34,8 @@ def inspect(site: Site) -> Iterator[Report]:
     elif site.form == "call" and site.call is not None:
         call = site.call
         if len(call.args) == 2 and isinstance(call.args[0], ast.Constant) and call.args[0].value == "neuron":
+            if not is_rank(site.module, call.args[1]):
+                return
             yield site.report(
                 site.rule.options["index"],
                 node=call,
@@ -49,6 +52,9 @@ def _string(site: Site) -> Iterator[Report]:
     if isinstance(node, ast.JoinedStr):
         first = node.values[0]
         if not isinstance(first, ast.Constant) or first.value != "neuron:" or len(node.values) != 2:
+            return
+        index = node.values[1]
+        if not isinstance(index, ast.FormattedValue) or not is_rank(site.module, index.value):
             return
     use = site.context.devices.use(node)
     if use.role not in (Role.DEVICE, Role.MAP_LOCATION, Role.OPTION):
