@@ -79,6 +79,9 @@ class XlaFinder:
             importing = importing or frame.f_code.co_name == "_find_and_load_unlocked"
             frame = frame.f_back
         if importing:
+            # A library that tries to import it is ready to go on without it.
+            if frame is None or observation.rank_of_file(frame.f_code.co_filename) != 0:
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
             observation.log.record("old-platform", f"import {name}")
             limits.refuse("xla", name, place=observation.place())
         return None

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
 from neuron_port.reporting.validation_text import place, size
 from neuron_port.validation.judgement import KINDS, Judgement
 
+# A file and its line stay on one line where there is room.
+_PLACE = re.compile(r":\d+\Z")
+_WHOLE_PLACE = 40
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1c; background: #fff }
 h1 { font-size: 1.3rem } h2 { font-size: 1.05rem; margin-top: 1.8rem }
 table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: .25rem .6rem .25rem 0; vertical-align: top }
 th { font-weight: 600; border-bottom: 1px solid #bbb } td.n { text-align: right; font-variant-numeric: tabular-nums }
 code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere }
+code.place { white-space: nowrap } table.facts { width: auto } table.facts td:first-child { color: #666; padding-right: 2rem }
 .verdict { padding: .6rem .9rem; border-left: 5px solid } .ok { border-color: #2b7a3d; background: #eef6ef } .bad { border-color: #b3261e; background: #fbeeed }
 @media (prefers-color-scheme: dark) { body { color: #e4e4e4; background: #191919 } th { border-color: #555 } .ok { background: #1d2b20 } .bad { background: #331d1c } }
 """
@@ -24,7 +29,12 @@ def page(judgement: Judgement) -> str:
     device = "the emulated neuron device" if judgement.device == "emulated" else "the neuron device"
     title = f"Seen on {device}"
     passed = "Emulated pass" if judgement.device == "emulated" else "Pass"
-    verdict = [f"{passed}: nothing was seen that speaks against the port"] if judgement.passed else judgement.problems
+    failed = "Emulated run failed" if judgement.device == "emulated" else "Run failed"
+    verdict = (
+        [f"{passed}: nothing was seen that speaks against the port"]
+        if judgement.passed
+        else [f"{failed}:", *judgement.problems]
+    )
     kind = "ok" if judgement.passed else "bad"
     facts = [
         ("version", judgement.version),
@@ -40,7 +50,7 @@ def page(judgement: Judgement) -> str:
         f"<h1>{escape(title)}</h1>",
         f'<div class="verdict {kind}">{"<br>".join(escape(each) for each in verdict)}</div>',
         *(f"<p>{escape(note)}.</p>" for note in judgement.notes),
-        _table((), [(name, str(value)) for name, value in facts]),
+        _facts([(name, str(value)) for name, value in facts]),
     ]
     if judgement.known is not None and judgement.failure is not None:
         where = place(judgement.failure.file, judgement.failure.line)
@@ -89,7 +99,14 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table>{f'<tr>{cells}</tr>' if head else ''}\n{body}</table>"
 
 
+def _facts(rows: Iterable[tuple[str, str]]) -> str:
+    body = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>\n" for name, value in rows)
+    return f'<table class="facts">\n{body}</table>'
+
+
 def _cell(text: str) -> str:
     if text.replace(".", "").isdigit():
         return f'<td class="n">{escape(text)}</td>'
+    if _PLACE.search(text) and len(text) <= _WHOLE_PLACE:
+        return f'<td><code class="place">{escape(text)}</code></td>'
     return f"<td><code>{escape(text)}</code></td>" if ":" in text or "[" in text else f"<td>{escape(text)}</td>"

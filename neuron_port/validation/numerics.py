@@ -39,21 +39,22 @@ class Pair:
     reason: str = ""
 
 
-def compare(seen: Path, reference: Path, *, same_path: bool) -> list[Pair]:
+def compare(seen: Path, reference: Path, *, same_path: bool, same_kernels: bool = False) -> list[Pair]:
     """Compare two files of captured values, in the order in which the reference made them.
 
     ``same_path`` says that both runs computed with the same kernels in the same precision: then equality proves nothing.
+    ``same_kernels`` says that they did unless a number shows otherwise.
     """
     import torch
 
     ours = torch.load(seen, map_location="cpu", weights_only=True)
     theirs = torch.load(reference, map_location="cpu", weights_only=True)
-    pairs = [_pair(name, ours.get(name), value, same_path) for name, value in theirs.items()]
+    pairs = [_pair(name, ours.get(name), value, same_path, same_kernels) for name, value in theirs.items()]
     extra = [name for name in ours if name not in theirs]
     return pairs + [Pair(name, Verdict.MISSING, reason="only this run has it") for name in extra]
 
 
-def _pair(name: str, ours: object, theirs: object, same_path: bool) -> Pair:
+def _pair(name: str, ours: object, theirs: object, same_path: bool, same_kernels: bool) -> Pair:
     import torch
 
     assert isinstance(theirs, torch.Tensor)
@@ -78,6 +79,6 @@ def _pair(name: str, ours: object, theirs: object, same_path: bool) -> Pair:
     distance = difference / size
     if distance > tolerance:
         return Pair(name, Verdict.DIFFERS, distance, tolerance)
-    if same_path:
+    if same_path or (same_kernels and distance == 0):
         return Pair(name, Verdict.SAME_PATH, distance, tolerance, "both runs computed on the CPU with the same kernels")
     return Pair(name, Verdict.AGREES, distance, tolerance)

@@ -70,11 +70,11 @@ def _against_cpu(outcome: Outcome, folder: Path, cwd: Path | None) -> list[Pair]
     """Compare with the same program on the CPU: the emulated device without any limit computes what the CPU does."""
     request = replace(outcome.request, device="emulated", allow=("all",), refuse=(), folder=str(folder))
     reference = launch(request, quiet=True, cwd=cwd)
-    emulated = outcome.records and outcome.records[0].device == "emulated"
+    emulated = bool(outcome.records) and outcome.records[0].device == "emulated"
     narrowed = any(each.kind in _NARROWING for record in outcome.records for each in record.seen)
     pairs: list[Pair] = []
     for ours, theirs in zip(outcome.captures, reference.captures):
-        found = compare(ours, theirs, same_path=bool(emulated) and not narrowed)
+        found = compare(ours, theirs, same_path=emulated and not narrowed, same_kernels=emulated)
         rank = f"rank {ours.stem.removeprefix('rank-')}: " if len(outcome.captures) > 1 else ""
         pairs += [replace(pair, name=f"{rank}{pair.name}") for pair in found]
     shutil.rmtree(folder, ignore_errors=True)

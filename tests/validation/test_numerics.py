@@ -41,5 +41,12 @@ def test_equal_numbers_of_one_path_are_no_agreement(tmp_path) -> None:
     assert verdicts(tmp_path, {"x": X}, {"x": X}, same_path=True) == {"x": "same path"}
 
 
+def test_equal_numbers_of_the_same_kernels_are_no_agreement(tmp_path) -> None:
+    torch.save({"equal": X, "near": X * (1 + 5e-4)}, tmp_path / "ours.pt")
+    torch.save({"equal": X, "near": X}, tmp_path / "theirs.pt")
+    pairs = compare(tmp_path / "ours.pt", tmp_path / "theirs.pt", same_path=False, same_kernels=True)
+    assert [pair.verdict.value for pair in pairs] == ["same path", "agrees"]
+
+
 def test_a_value_that_only_one_run_has(tmp_path) -> None:
     assert verdicts(tmp_path, {"a": X}, {"b": X}) == {"b": "missing", "a": "missing"}
