@@ -102,7 +102,7 @@ def judge(outcome: Outcome, pairs: Sequence[Pair] = (), fail_on: Sequence[str] =
     first = records[0] if records else None
     after_warm_up = [count for record in records for count in record.step_syncs[1:]]
     problems = [*_ended(outcome, failure)]
-    if records and failure is None and not all(record.reached for record in records):
+    if records and not problems and not all(record.reached for record in records):
         silent = [record.rank for record in records if not record.reached]
         ranks = "" if len(records) == 1 else f" on rank {', '.join(map(str, silent))}"
         problems.append(f"the device was never reached{ranks}: everything ran on the CPU")
