@@ -155,7 +155,6 @@ def test_what_is_loaded_goes_to_the_cpu(before: str, after: str, target: str) ->
         'name = "cuda-fast"',
         'y = "cudart"',
         'os.path.join("csrc", "cuda")',
-        'parser.add_argument("--gpu", help="cuda")',
         '"cuda"',
         'x.to("neuron")',
         'd = torch.device("cpu")',
