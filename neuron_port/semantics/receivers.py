@@ -215,7 +215,7 @@ class Receivers:
             if kind is BindingKind.UNPACK and value is not None:
                 inner = self._value(value, depth + 1)
                 if inner.kind in ("batch", "tensor"):
-                    return Evidence("tensor", Grade.FLOW, f"unpacked from {inner.text}")
+                    return Evidence("tensor", min(inner.grade, Grade.FLOW), f"unpacked from {inner.text}")
                 return _UNKNOWN
             if kind is BindingKind.LOOP and value is not None:
                 if _counts(binding):
@@ -247,7 +247,7 @@ class Receivers:
             return Evidence("tensor", Grade.FLOW, "comes from a data loader")
         inner = self._value(iterable, depth + 1)
         if inner.kind in ("tensor", "batch"):
-            return Evidence("tensor", Grade.FLOW, f"an element of {inner.text}")
+            return Evidence("tensor", min(inner.grade, Grade.FLOW), f"an element of {inner.text}")
         return _UNKNOWN
 
     def _is_loader(self, node: ast.expr, depth: int) -> bool:
