@@ -476,7 +476,7 @@ def _joined(site: Site, target: Called, match: _Match, other: Argument) -> Repor
     operations: list[Operation] = []
     alone = len(target.arguments(entry["rename"])) == 1
     editable = target.editable(site.module, argument) and target.editable(site.module, other)
-    if alone and editable and match.whole and entry["both"]:
+    if alone and editable and match.whole and entry.get("both"):
         operations = [drop(target, argument), *_one_of(entry["both"], new, old)]
         claim_strings(site, old)
     report = report_entry(site, entry, node_of(argument), operations, applicability=Applicability.UNSAFE)
