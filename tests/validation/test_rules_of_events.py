@@ -20,7 +20,7 @@ def test_every_code_is_a_rule() -> None:
     ("kind", "operation", "detail", "code"),
     [
         ("order", "set_device before init_process_group", "", "NP171"),
-        ("refused", "aten::rand", "device-index", "NP102"),
+        ("refused", "aten::rand", "device-index", "NP902"),
         ("old-platform", "import torch_xla.core", "", "NP203"),
         ("old-platform", "torch.cuda.FloatTensor", "", "NP115"),
         ("old-platform", "torch.cuda (current_stream)", "", "NP150"),
