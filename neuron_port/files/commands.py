@@ -166,6 +166,12 @@ def calls_of(command: Command) -> list[Call]:
             found.append(Call(program, tuple(words[index:first]), tuple(words[first:follower]), command))
             index = follower
             continue
+        if not words[index].literal and words[index].text.startswith("$"):
+            # "$PREFIX torchrun ...": what the variable holds stands in front of a program.
+            follower = _next_program(words, index + 1)
+            if follower < len(words):
+                index = follower
+                continue
         found += _plain(command, index, name)
         break
     return found

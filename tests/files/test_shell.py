@@ -216,6 +216,7 @@ def test_portable_scripts_keep_the_variables_of_cuda() -> None:
     [
         ("sudo -E env A=1 torchrun --nproc_per_node=gpu t.py", "sudo -E env A=1 torchrun --nproc_per_node=auto t.py"),
         ('bash -c "torchrun --nproc_per_node=gpu t.py"', 'bash -c "torchrun --nproc_per_node=auto t.py"'),
+        ("$PREFIX torchrun --nproc_per_node=gpu t.py", "$PREFIX torchrun --nproc_per_node=auto t.py"),
         ("eval 'python t.py --device cuda'", "eval 'python t.py --device neuron'"),
         ('CMD="python t.py --device cuda:0"', 'CMD="python t.py --device neuron"'),
         ('OPTS="$OPTS --device cuda"', 'OPTS="$OPTS --device neuron"'),
