@@ -66,6 +66,7 @@ class Settings:
     extend_rules: tuple[str, ...] = ()
     sdk: str = NEWEST
     rename_flags: bool = False
+    include_docs: bool = False
 
     def is_selected(self, code: str) -> bool:
         """Whether findings with ``code`` are wanted: all are, unless the selections say otherwise."""
@@ -77,7 +78,7 @@ class Settings:
     @property
     def digest(self) -> str:
         """A text that is different for different settings (the content of the extra rules is not part of it)."""
-        return repr((self.target, self.selections, self.sdk, self.rename_flags))
+        return repr((self.target, self.selections, self.sdk, self.rename_flags, self.include_docs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,7 @@ class Config:
     cache_dir: Path | None = None
     sdk: str = NEWEST
     rename_flags: bool = False
+    include_docs: bool = False
     command_line: Selection = Selection()
 
     @classmethod
@@ -143,7 +145,12 @@ class Config:
         """What the worker processes and the cache need to know."""
         in_file = Selection(self.select, self.extend_select, self.ignore)
         return Settings(
-            self.target, (in_file, self.command_line), tuple(map(str, self.extend_rules)), self.sdk, self.rename_flags
+            self.target,
+            (in_file, self.command_line),
+            tuple(map(str, self.extend_rules)),
+            self.sdk,
+            self.rename_flags,
+            self.include_docs,
         )
 
     @property
@@ -353,4 +360,5 @@ _KEYS: dict[str, Callable[[Any, Path], Any]] = {
     "cache-dir": _path,
     "sdk": _sdk,
     "rename-flags": _switch,
+    "include-docs": _switch,
 }

@@ -68,7 +68,9 @@ class _IgnoreFile:
 _Chain = tuple[_IgnoreFile, ...]
 
 
-def discover(paths: Sequence[Path], *, exclude: Sequence[str] = DEFAULT_EXCLUDE, root: Path) -> Iterator[Path]:
+def discover(
+    paths: Sequence[Path], *, exclude: Sequence[str] = DEFAULT_EXCLUDE, root: Path, docs: bool = False
+) -> Iterator[Path]:
     """Return the files to work on, each once, in a fixed order.
 
     A file that is named is always taken, whatever it is called. A folder is walked in the order of its names, and
@@ -82,6 +84,7 @@ def discover(paths: Sequence[Path], *, exclude: Sequence[str] = DEFAULT_EXCLUDE,
         paths: files and folders, as the user wrote them; the results begin with these.
         exclude: patterns as in a .gitignore file that lies in ``root``.
         root: the folder that ``exclude`` is relative to.
+        docs: take Markdown files too.
 
     Raises:
         MissingPath: one of ``paths`` does not exist (raised at once, not while iterating).
@@ -89,10 +92,10 @@ def discover(paths: Sequence[Path], *, exclude: Sequence[str] = DEFAULT_EXCLUDE,
     for path in paths:
         if not os.path.lexists(path):
             raise MissingPath(path)
-    return _discover(paths, IgnoreRules(exclude), _real(root))
+    return _discover(paths, IgnoreRules(exclude), _real(root), docs)
 
 
-def _discover(paths: Sequence[Path], exclude: IgnoreRules, root: str) -> Iterator[Path]:
+def _discover(paths: Sequence[Path], exclude: IgnoreRules, root: str, docs: bool) -> Iterator[Path]:
     seen: set[str] = set()
     links: list[tuple[str, Path]] = []
     for path in paths:
@@ -103,7 +106,7 @@ def _discover(paths: Sequence[Path], exclude: IgnoreRules, root: str) -> Iterato
                 yield path
             continue
         base = root if real == root or real.startswith(_folder(root)) else real
-        for found, is_link in _walk(real, _IgnoreFile(_folder(base), exclude)):
+        for found, is_link in _walk(real, _IgnoreFile(_folder(base), exclude), docs):
             shown = path / found[len(_folder(real)) :]
             if is_link:
                 links.append((_real(found), shown))
@@ -124,7 +127,7 @@ def _folder(path: str) -> str:
     return path if path.endswith("/") else path + "/"
 
 
-def _walk(start: str, exclude: _IgnoreFile) -> Iterator[tuple[str, bool]]:
+def _walk(start: str, exclude: _IgnoreFile, docs: bool) -> Iterator[tuple[str, bool]]:
     if _ignored(_folder(start), (exclude,)):
         exclude = _IgnoreFile(_folder(start), exclude.rules)
     # A stack of what is still to be done, next last; folders stand in it with a "/" at their end.
@@ -143,7 +146,7 @@ def _walk(start: str, exclude: _IgnoreFile) -> Iterator[tuple[str, bool]]:
         chain = _with_own_ignore_files(path, chain, {entry.name for entry in entries})
         for entry in entries:
             name, is_folder = entry.name, entry.is_dir(follow_symlinks=False)
-            if not is_folder and not name.endswith(PYTHON_SUFFIXES) and not _is_known(entry):
+            if not is_folder and not name.endswith(PYTHON_SUFFIXES) and not _is_known(entry, docs):
                 continue
             is_link = not is_folder and entry.is_symlink()
             if is_link and os.path.isdir(entry):
@@ -156,10 +159,12 @@ def _walk(start: str, exclude: _IgnoreFile) -> Iterator[tuple[str, bool]]:
             todo.append((inner, is_link, chain))
 
 
-def _is_known(entry: os.DirEntry[str]) -> bool:
+def _is_known(entry: os.DirEntry[str], docs: bool) -> bool:
     """Whether a file is of a kind that is looked at, and not so large that it must be data."""
     kind = kind_of_name(entry.path)
     try:
+        if kind is not None and kind.opt_in and not docs:
+            return False
         if kind is not None:
             return entry.is_symlink() or entry.stat().st_size <= kind.max_bytes
         if "." in entry.name or not entry.is_file() or not entry.stat().st_mode & 0o111:

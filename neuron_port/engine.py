@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neuron_port.checking.base import Analysis, Analyst
+from neuron_port.checking.examples import DocumentedAnalyst, MarkdownAnalyst
 from neuron_port.checking.judge import Judge, rule_url
 from neuron_port.checking.notebook import NotebookAnalyst
 from neuron_port.checking.project_file import Inspectors, ProjectFileAnalyst
@@ -140,7 +141,11 @@ class Engine:
     def _new_analyst(self, kind: Kind) -> Analyst:
         if kind.reader != "text":
             python = PythonAnalyst(self.rules, self.settings, self._judge, self.project, kind, self._inspectors)
-            return python if kind.reader == "python" else NotebookAnalyst(python, self._inspectors, self._judge)
+            if kind.reader == "notebook":
+                return NotebookAnalyst(python, self._inspectors, self._judge)
+            if kind.reader == "markdown":
+                return MarkdownAnalyst(python)
+            return DocumentedAnalyst(python) if self.settings.include_docs else python
         return ProjectFileAnalyst(kind, self._inspectors, self._judge)
 
     def _checked(

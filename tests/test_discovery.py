@@ -37,7 +37,7 @@ def found(root: Path, *paths: str, exclude: Sequence[str] = DEFAULT_EXCLUDE) -> 
 
 def test_folders_are_walked_in_the_order_of_names(tmp_path: Path) -> None:
     make(tmp_path, "b.py", "a/z.py", "a/b/c.pyi", "a/b.pyw", "a.py", "B.py", "readme.md", "a/x.pyc", "c/d.ipynb", "e/")
-    assert found(tmp_path) == ["B.py", "a/b/c.pyi", "a/b.pyw", "a/z.py", "a.py", "b.py"]
+    assert found(tmp_path) == ["B.py", "a/b/c.pyi", "a/b.pyw", "a/z.py", "a.py", "b.py", "c/d.ipynb"]
 
 
 def test_paths_keep_the_spelling_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_scripts_without_suffix(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(mode)
-    assert found(tmp_path) == ["old", "run"]
+    assert found(tmp_path) == ["old", "run", "run.sh", "shell"]
 
 
 def test_default_excludes(tmp_path: Path) -> None:

@@ -76,6 +76,12 @@ def project_options() -> _Decorator:
             help="Give options such as --no-cuda a neutral name; the old one goes on working.",
         ),
         click.option(
+            "--include-docs",
+            is_flag=True,
+            default=None,
+            help="Check Python blocks of Markdown files and examples (>>>) in docstrings too.",
+        ),
+        click.option(
             "--config",
             "config_file",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),

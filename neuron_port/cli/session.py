@@ -74,6 +74,7 @@ class Session:
         cache_dir: Path | None = None,
         sdk: str | None = None,
         rename_flags: bool | None = None,
+        include_docs: bool | None = None,
     ) -> Session:
         """Work out configuration and rules from the options of a command.
 
@@ -91,7 +92,7 @@ class Session:
         stdin_name = (stdin_filename or STDIN) if from_stdin else None
         start = _common_folder(places if stdin_name is None else [stdin_name])
         options = {"target": target, "jobs": jobs, "baseline": baseline, "cache_dir": cache_dir, "sdk": sdk}
-        options["rename_flags"] = rename_flags
+        options |= {"rename_flags": rename_flags, "include_docs": include_docs}
         try:
             config = Config(root=start) if no_config else Config.load(start, config_file)
             config = replace(config, **{key: value for key, value in options.items() if value is not None})
@@ -181,7 +182,14 @@ class Session:
 
     def _files(self) -> list[Path]:
         try:
-            return list(discover(self.paths, exclude=self.config.all_excludes, root=self.config.root))
+            return list(
+                discover(
+                    self.paths,
+                    exclude=self.config.all_excludes,
+                    root=self.config.root,
+                    docs=self.config.include_docs,
+                )
+            )
         except (MissingPath, ValueError) as error:
             raise Refusal(str(error)) from None
 

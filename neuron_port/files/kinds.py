@@ -36,7 +36,7 @@ INSPECTORS: dict[str, tuple[str, ...]] = {
     "json": ("configs",),
 }
 
-_READ_ALWAYS = ("python", "notebook")
+_READ_ALWAYS = ("python", "notebook", "markdown")
 PYTHON_SUFFIXES = (".py", ".pyi", ".pyw")
 
 _KIB = 1024
@@ -60,9 +60,9 @@ class Kind:
 
     ``names`` is a regular expression for the path from the last folder on (``requirements/base.txt``), in lower case;
     ``shebang`` one for the first line of an executable file without suffix. ``reader`` says how it is read: ``python``
-    (with what its inspectors find besides), ``notebook`` or ``text``. ``comments``: a ``#`` begins a comment, so that
+    (with what its inspectors find besides), ``notebook``, ``markdown`` or ``text``. ``comments``: a ``#`` begins a comment, so that
     suppressions can stand in it. ``unicode``: the format is UTF-8 by definition. In folders, files of more than
-    ``max_bytes`` are left out: such a file is data. ``language`` is the word behind the fence of a Markdown block.
+    ``max_bytes`` are left out: such a file is data; and those that are ``opt_in``, unless they are asked for. ``language`` is the word behind the fence of a Markdown block.
     """
 
     name: str
@@ -73,6 +73,7 @@ class Kind:
     unicode: bool = False
     max_bytes: int = 1024 * _KIB
     language: str = ""
+    opt_in: bool = False
 
     @property
     def is_active(self) -> bool:
@@ -102,6 +103,7 @@ KINDS = (
     Kind("setup_py", r"setup\.py", reader="python", language="python"),
     Kind("python", r".*\.pyi?|.*\.pyw", shebang=r"python", reader="python", language="python"),
     Kind("notebook", r".*\.ipynb", reader="notebook", unicode=True, max_bytes=64 * 1024 * _KIB, language="json"),
+    Kind("markdown", r".*\.(md|markdown)", reader="markdown", opt_in=True, language="markdown"),
     Kind("shell", r".*\.(sh|bash|slurm|sbatch)", shebang=r"\b(ba|da)?sh\b", language="sh"),
     Kind("makefile", r"(gnu)?makefile|.*\.mk", language="make"),
     Kind(
