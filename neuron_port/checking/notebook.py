@@ -26,6 +26,7 @@ from neuron_port.sources.python import UnreadableFile, parse
 
 _MARK = "# neuron-port cell"
 _WORD = re.compile(r"[^\W\d]\w*")
+_EXPORT = "export "
 _OPENING = "if 1:"
 _SEPARATOR = re.compile(rf"^{_MARK} (\d+) of \d+\n", re.MULTILINE)
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -220,7 +221,15 @@ def _shell_pieces(part: _Part) -> Iterator[tuple[Fragment, int | None]]:
         except UnreadableFile:
             continue  # IPython puts values in braces, which makes it no shell text: nothing is known about it
         line = None if text.line is None else part.start + text.line
-        yield Fragment.of_part(command, part.start + text.start), line
+        start = part.start + text.start
+        if text.is_setting:
+            # What %env sets is for the programs that are started, as what a shell exports.
+            lead = [start] * len(_EXPORT)
+            places = range(start, start + len(command))
+            ends = range(start + 1, start + len(command) + 1)
+            yield Fragment(_EXPORT + command, [*lead, *places], [*lead, *ends]), line
+        else:
+            yield Fragment.of_part(command, start), line
 
 
 def _of_magic(raw: str, edits: list[TextEdit], line: int, start: int, end: int) -> list[TextEdit]:

@@ -56,6 +56,7 @@ def command(
     from neuron_port.cli.output import exit_status, write_report
     from neuron_port.cli.session import Session, in_order
     from neuron_port.cli.source_lines import lines_of_file
+    from neuron_port.cli.work import is_counted
     from neuron_port.findings import Applicability
     from neuron_port.reporting.report import Report
 
@@ -80,8 +81,9 @@ def command(
         click.echo("neuron-port: warning: no files to check", err=True)
     left = in_order(finding for result in results for finding in result.remaining)
     if apply:
+        number = sum(is_counted(result.path, result.remaining) for result in results)
         # A fix does not work out the edits of what it leaves.
-        report = recheck(with_edits=True) if format_name == "json" else Report(len(results), left)
+        report = recheck(with_edits=True) if format_name == "json" else Report(number, left)
         write_report(report, format_name, color, lines, stream)
     else:
         _write_diff(results, color)

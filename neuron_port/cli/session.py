@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from neuron_port.cli.errors import Refusal
 from neuron_port.cli.progress import Progress
-from neuron_port.cli.work import Checked, CheckFile, Fixed, FixFile, line_reader, unreadable
+from neuron_port.cli.work import Checked, CheckFile, Fixed, FixFile, is_counted, line_reader, unreadable
 from neuron_port.config import Config, ConfigError, Selection
 from neuron_port.discovery import MissingPath, discover
 from neuron_port.engine import Engine
@@ -122,10 +122,11 @@ class Session:
             cache.save()
         findings = [finding for result in results for finding in result.findings]
         found = in_order(connected(findings, files, jobs=self.config.jobs, base=os.getcwd()))
+        number = sum(is_counted(path, result.findings) for path, result in zip(files, results))
         if baseline is None:
-            return Report(len(files), found)
+            return Report(number, found)
         kept, stale = baseline.filter(found, checked=map(str, files))
-        return Report(len(files), tuple(kept), hidden=len(found) - len(kept), stale=stale)
+        return Report(number, tuple(kept), hidden=len(found) - len(kept), stale=stale)
 
     def fix(self, *, level: Applicability, annotate: bool, apply: bool) -> list[Fixed]:
         """Fix all files: write them when ``apply`` is set, else work out the diffs.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from neuron_port.checking.reading import decoded, lines_of
 from neuron_port.config import Config
 from neuron_port.engine import Engine, FileFix, rule_url
-from neuron_port.files.kinds import kind_of
+from neuron_port.files.kinds import kind_of, kind_of_name
 from neuron_port.findings import Applicability, Finding, Location
 from neuron_port.reporting.report import shown_path
 from neuron_port.sources.notebook import Notebook
@@ -19,6 +19,10 @@ from neuron_port.sources.python import UnreadableFile, read_bytes, write_atomic
 if TYPE_CHECKING:
     from neuron_port.baseline import Baseline
     from neuron_port.cache import Cache
+
+
+# Most of such files have nothing to do with where a program runs.
+_DATA = frozenset({"json", "yaml", "toml"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,12 @@ class FixFile:
         except UnreadableFile as error:  # it went away since it was fixed
             return Fixed(path, error=str(error))
         return Fixed(path, True, applied, tuple(file_diff(path, before, after, self.base)), left, data=after)
+
+
+def is_counted(path: Path, findings: Sequence[Finding]) -> bool:
+    """Whether a file is one of those that a report counts: code, and data only where something is found in it."""
+    kind = kind_of_name(path)
+    return bool(findings) or kind is None or kind.name not in _DATA
 
 
 def file_diff(path: Path, before: bytes, after: bytes, base: str) -> Iterator[bytes]:

@@ -225,7 +225,7 @@ def test_folders(engine: Engine, tmp_path: Path) -> None:
         ("dev-requirements.txt", "requirements"),
         ("requirements/gpu.txt", "requirements"),
         ("constraints.txt", "requirements"),
-        ("my_requirements.md", None),
+        ("my_requirements.md", "markdown"),
         ("pyproject.toml", "pyproject"),
         ("setup.cfg", "setup_cfg"),
         ("environment.yml", "conda"),
@@ -242,7 +242,7 @@ def test_folders(engine: Engine, tmp_path: Path) -> None:
         ("poetry.lock", None),
         ("conda-lock.yml", None),
         ("a.toml", "toml"),
-        ("readme.md", None),
+        ("readme.md", "markdown"),
     ],
 )
 def test_kinds(name: str, kind: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
