@@ -12,13 +12,15 @@ Rows are called ``config:KEY`` (lower case, ``-`` as ``_``) and hold entries, th
     key = "bf16"             what takes the key's place, unless the mapping has that key
     beside = ["a", "b"]      only in a mapping with one of these keys
     without = ["c"]          only in a mapping with none of these
+    file = ["torchtune."]    only in a file with one of these words
+    other = ["neuronx"]      only in a file with none of these
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from neuron_port.files import yaml_nodes
@@ -27,7 +29,8 @@ from neuron_port.findings import Applicability, Severity
 from neuron_port.rules.model import Row, Rule
 from neuron_port.sources.python import UnreadableFile
 
-_DEEPSPEED = "zero_optimization"
+# Each of them is DeepSpeed's own, and has one of the others beside it.
+_DEEPSPEED = ("zero_optimization", "train_micro_batch_size_per_gpu", "steps_per_print")
 _DEEPSPEED_TOO = frozenset(
     "train_batch_size train_micro_batch_size_per_gpu gradient_accumulation_steps gradient_clipping fp16 bf16 optimizer "
     "steps_per_print wall_clock_breakdown".split()
@@ -67,19 +70,33 @@ def inspect(context: FileContext) -> Iterator[TextReport]:
         documents = yaml_nodes.documents(text)
     except (UnreadableFile, RecursionError):
         return
+    if _is_record(context, documents):
+        return
     for document in documents:
         for mapping in yaml_nodes.mappings(document):
             names = {_canonical(key): key for key, _, _ in yaml_nodes.entries(mapping)}
-            if _DEEPSPEED in names and _DEEPSPEED_TOO & names.keys():
-                yield from _deepspeed(context, mapping)
+            own = next((name for name in _DEEPSPEED if name in names), None)
+            if own is not None and (_DEEPSPEED_TOO & names.keys()) - {own}:
+                yield from _deepspeed(context, mapping, own)
                 break
             for key, key_node, value in yaml_nodes.entries(mapping):
                 yield from _entry(context, names, key, key_node, value)
 
 
-def _deepspeed(context: FileContext, mapping: Any) -> Iterator[TextReport]:
+def _is_record(context: FileContext, documents: Sequence[Any]) -> bool:
+    """Whether a program wrote the file to tell how it ran: nobody reads it to run again."""
+    folders = {part.lower() for part in context.path.parts[-4:-1]}
+    if folders & {"wandb", "mlruns", "lightning_logs"}:
+        return True
+    if not _is_json(context.text):
+        return False
+    results = yaml_nodes.get(documents[0], "results") if documents else None
+    return bool(folders & {"results", "eval_results"}) or (results is not None and results.id == "mapping")
+
+
+def _deepspeed(context: FileContext, mapping: Any, name: str) -> Iterator[TextReport]:
     known = context.row("config-file:deepspeed")
-    key = next(node for key, node, _ in yaml_nodes.entries(mapping) if _canonical(key) == _DEEPSPEED)
+    key = next(node for key, node, _ in yaml_nodes.entries(mapping) if _canonical(key) == name)
     if known is not None:
         rule, row = known
         yield context.report(rule.code, *yaml_nodes.span(key), row.message or rule.summary, row=row)
@@ -91,7 +108,7 @@ def _entry(context: FileContext, names: Mapping[str, str], key: str, key_node: A
         return
     rule, row = known
     for entry in row.options.get("entries", ()):
-        if not _concerned(entry, names):
+        if not _concerned(entry, names) or not _is_in(context.text.lower(), entry):
             continue
         if value.id == "mapping" and "*" in entry.get("old", ()):
             yield _report(context, rule, row, entry, names, key_node, key_node)
@@ -107,6 +124,12 @@ def _concerned(entry: Mapping[str, Any], names: Mapping[str, str]) -> bool:
     if any(name in names for name in entry.get("without", ())):
         return False
     return beside is None or any(name in names for name in beside)
+
+
+def _is_in(text: str, entry: Mapping[str, Any]) -> bool:
+    if any(word in text for word in entry.get("other", ())):
+        return False
+    return "file" not in entry or any(word in text for word in entry["file"])
 
 
 def _matches(node: Any, entry: Mapping[str, Any]) -> bool:
@@ -140,6 +163,8 @@ def _report(
     if written is not None:
         if _is_json(context.text) and node.style is None and written not in ("true", "false"):
             written = f'"{written}"'
+        elif node.value == "True":
+            written = written.capitalize() if written in ("true", "false") else written
         edits.append(TextEdit(*yaml_nodes.inner_span(context.text, node), written))
     if context.portable and not entry.get("portable"):
         fits = False
@@ -152,6 +177,7 @@ def _report(
         severity=severity,
         edits=edits if fits else (),
         applicability=Applicability.UNSAFE if edits and fits else Applicability.MANUAL,
+        subject=f"key:{_canonical(key_node.value)}",
     )
 
 

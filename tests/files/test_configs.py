@@ -121,3 +121,50 @@ def test_malformed_files(name, text, place):
 )
 def test_what_is_not_read(name, text):
     assert found(text, name) == []
+
+
+def test_the_case_of_a_truth_value_stays():
+    assert fixed("use_flash_attention: True\n") == "use_flash_attention: False\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("wandb/run-1/files/config.yaml", "device: cuda\n"),
+        ("results/a.json", '{"device": "cuda"}\n'),
+        ("a.json", '{"config": {"device": "cuda"}, "results": {"acc": 1}}\n'),
+    ],
+)
+def test_what_a_program_wrote_about_its_run_is_no_configuration(name, text):
+    assert found(text, name) == []
+
+
+def test_a_configuration_beside_results_is_one():
+    assert found("device: cuda\n", "results/a.yaml") == [(1, 9, "NP860", "warning")]
+
+
+def test_torchtune_has_no_such_device():
+    text = "model:\n  _component_: torchtune.models.llama2.llama2_7b\ndevice: cuda\n"
+    (finding,) = ENGINE.check_text(text, "a.yaml")
+    assert (finding.code, finding.severity.word, finding.fix) == ("NP860", "error", None)
+    assert "torchtune" in finding.message
+
+
+def test_an_accelerator_is_lightnings_only_beside_its_other_arguments():
+    assert found("accelerator: gpu\ndevices: 4\n")[0][:3] == (1, 14, "NP860")
+    assert found("image: base\naccelerator: gpu\n") == []
+
+
+def test_the_flash_attention_of_neuron_stays():
+    assert found("flash_attention: true\nneuron_rt_exec_timeout: 100\n") == []
+
+
+def test_deepspeed_is_known_without_zero():
+    text = '{"train_batch_size": 32, "train_micro_batch_size_per_gpu": 1, "fp16": {"enabled": true}}\n'
+    assert found(text, "a.json") == [(1, 26, "NP863", "error")]
+
+
+def test_types_of_sharded_training():
+    assert fixed("mixed_precision:\n  param_dtype: fp16\n  reduce_dtype: float16\n") == (
+        "mixed_precision:\n  param_dtype: bf16\n  reduce_dtype: bfloat16\n"
+    )
