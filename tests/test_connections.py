@@ -123,3 +123,8 @@ def test_what_does_not(tmp_path: Path, subject: str, source: str) -> None:
     file.write_text(f"import os\n{source}\n")
     found: tuple[Use, ...] = UsesOf(frozenset({subject}))(file)
     assert found == ()
+
+
+def test_a_configuration_and_the_code_that_reads_it(project: Path) -> None:
+    told = findings({"conf/a.yaml": "train:\n  device: cuda\n", "train.py": "model.to(cfg.train.device)\n"})
+    assert told["conf/a.yaml", 2, "NP860"] == "train.py:1 reads cfg.train.device"

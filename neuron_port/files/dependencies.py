@@ -16,11 +16,12 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Parsed
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from neuron_port.files.base import FileContext, TextEdit, TextReport
 from neuron_port.project.requirement import Requirement, from_text
@@ -29,6 +30,7 @@ from neuron_port.rules.model import Row, Rule
 _BUILD = re.compile(r"\+([a-z]+)\d")
 # The releases of Python that torch-neuronx has wheels for (release notes of SDK 2.33).
 _PYTHONS = SpecifierSet(">=3.12,<3.15")
+_WITH_EXTRAS = re.compile(r"\s*[\w.-]+\s*(?P<extras>\[[^\]]*\])")
 _REPOSITORY = re.compile(r"(?:git\+)?(?:https?|ssh|git)://(?:[^\s/]+/)+(?P<name>[\w.-]+?)(?:\.git)?(?:[@#].*)?$")
 
 
@@ -69,12 +71,27 @@ def advice(context: FileContext, text: str) -> Advice | None:
 
 def parse(text: str, path: Path, line: int = 1) -> Requirement | None:
     """The requirement in a text; of an address without a name, the repository's."""
+    wheel = _wheel(text, path, line)
+    if wheel is not None:
+        return wheel
     found = from_text(text, path, line)
     if found is None:
         repository = _REPOSITORY.match(text.strip())
         if repository is not None:
             return Requirement(canonicalize_name(repository["name"]), None, path, line, text)
     return found
+
+
+def _wheel(text: str, path: Path, line: int) -> Requirement | None:
+    """The requirement that the address of a wheel stands for."""
+    address = text.strip().partition("#")[0]
+    if not address.endswith(".whl") or "@" in address or " " in address:
+        return None
+    try:
+        name, version, _, _ = parse_wheel_filename(unquote(address).rpartition("/")[2])
+    except InvalidWheelFilename:
+        return None
+    return Requirement(name, SpecifierSet(f"=={version}"), path, line, text)
 
 
 def advise(context: FileContext, requirement: Requirement) -> Advice | None:
@@ -91,6 +108,10 @@ def advise(context: FileContext, requirement: Requirement) -> Advice | None:
     elif row.to is not None:
         specifier = "" if requirement.specifier is None else str(requirement.specifier)
         new = tuple(part.strip().replace("{specifier}", specifier) for part in row.to.split(" | "))
+        extras = _WITH_EXTRAS.match(requirement.text)
+        if extras is not None and len(new) == 1 and _name(new[0]) == requirement.name:
+            named = re.match(r"[\w.-]+", new[0])[0]
+            new = (f"{named}{extras['extras']}{new[0][len(named) :]}",)
     return Advice(rule, row, (row.message or rule.summary).replace("{name}", requirement.name), new)
 
 
@@ -99,7 +120,7 @@ def _concerned(requirement: Requirement, row: Row) -> bool:
     if extras is not None and not _extras(requirement.text) & set(extras):
         return False
     builds = tuple(row.options.get("builds", ()))
-    build = _BUILD.search(requirement.text)
+    build = _BUILD.search(unquote(requirement.text))
     if builds and build is not None and build[1].startswith(builds):
         return True
     if builds and requirement.specifier is None and re.search(rf"/whl/(?:{'|'.join(builds)})\d", requirement.text):
@@ -157,7 +178,9 @@ def _edits(place: Place, new: tuple[str, ...]) -> list[TextEdit]:
         return [] if place.whole is None else [TextEdit(*place.whole, "")]
     if not place.spelled or (len(new) > 1 and place.joint is None):
         return []
-    marker = f"; {place.requirement.marker}" if place.requirement.marker and len(new) == 1 else ""
+    # As it is written, with the space in front of it.
+    written = re.search(r"\s*;.*", place.requirement.text, re.DOTALL)
+    marker = written[0] if place.requirement.marker and len(new) == 1 and written is not None else ""
     return [TextEdit(place.start, place.end, (place.joint or "").join(text + marker for text in new))]
 
 

@@ -116,7 +116,11 @@ KINDS = (
     Kind(
         "conda", r"(conda[-_]?)?env(ironment)?s?([-_.].*)?\.ya?ml|conda([-_.].*)?\.ya?ml", unicode=True, language="yaml"
     ),
-    Kind("dockerfile", r"(dockerfile|containerfile)([-_.].*)?|.*\.(dockerfile|containerfile)", language="dockerfile"),
+    Kind(
+        "dockerfile",
+        r"(dockerfile|containerfile)(?!.*\.(rst|md|html?|txt|py|j2|jinja)$)([-_.].*)?|.*\.(dockerfile|containerfile)",
+        language="dockerfile",
+    ),
     Kind("compose", r"(docker-)?compose([-_.].*)?\.ya?ml", unicode=True, language="yaml"),
     Kind("yaml", r".*\.ya?ml", unicode=True, max_bytes=256 * _KIB, language="yaml"),
     Kind("json", r".*\.json", comments=False, unicode=True, max_bytes=256 * _KIB, language="json"),
@@ -160,11 +164,16 @@ def _named() -> dict[str | None, Kind]:
     return {kind.name: kind for kind in KINDS}
 
 
+def _plain(pattern: str) -> str:
+    """The pattern with groups that are not counted."""
+    return re.sub(r"\((?!\?)", "(?:", pattern)
+
+
 @cache
 def _by_name(active: tuple[str, ...]) -> re.Pattern[str]:
     choices = []
     for kind in KINDS:
         if kind.name in _READ_ALWAYS or kind.name in active:
             inside = f"|{_IN_FOLDER[kind.name]}" if kind.name in _IN_FOLDER else ""
-            choices.append(f"(?P<{kind.name}>(?:.*/)?(?:{kind.names.replace('(', '(?:')}){inside.replace('(', '(?:')})")
+            choices.append(f"(?P<{kind.name}>(?:.*/)?(?:{_plain(kind.names)}){_plain(inside)})")
     return re.compile("|".join(choices))

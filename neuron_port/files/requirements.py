@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from neuron_port.files.base import FileContext, TextEdit, TextReport
 from neuron_port.files.dependencies import Place, parse, reports
 
+_ORIGIN = re.compile(r"[ \t]+#[^\n]*(?:\n|$)")
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
 # Options behind a requirement: hashes and their like.
 _OPTIONS = re.compile(r"\s+--?[a-z][\w-]*(?:[= ].*)?$")
@@ -73,10 +74,17 @@ def places(context: FileContext) -> Iterator[Place]:
                 requirement,
                 start + lead,
                 start + lead + len(written),
-                (start, end),
+                (start, _with_origin(text, end)),
                 None if lead else "\n",
                 spelled="--hash" not in line,
             )
+
+
+def _with_origin(text: str, end: int) -> int:
+    """Where the indented comments behind a requirement end, in which pip-compile and uv write what asked for it."""
+    while (comment := _ORIGIN.match(text, end)) is not None:
+        end = comment.end()
+    return end
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
