@@ -25,7 +25,7 @@ class TriggerWords:
     """Whether the words of a rule about project files stand anywhere in a file, in upper or lower case."""
 
     def __init__(self, triggers: Sequence[str]) -> None:
-        self._needed = [frozenset(part.lower().encode() for part in trigger.split(_AND)) for trigger in triggers]
+        self._needed = [frozenset(_words(trigger)) for trigger in triggers]
         self._marker = MARKER.encode()
         self._known = sorted({self._marker, *(word for words in self._needed for word in words)})
         self._search = BytesAhoCorasick(self._known)
@@ -37,6 +37,13 @@ class TriggerWords:
         matches = self._search.find_matches_as_indexes(data.lower(), overlapping=True)
         found = {self._known[match[0]] for match in matches}
         return self._marker in found or any(words <= found for words in self._needed)
+
+
+def _words(trigger: str) -> Iterator[bytes]:
+    """The words of a trigger; a pattern beside them is made for Python code."""
+    for part in trigger.split(_AND):
+        if not part.startswith("/"):
+            yield part.lower().encode()
 
 
 class Inspectors:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from neuron_port.checking.project_file import Inspectors
 from neuron_port.config import Settings
 from neuron_port.discovery import discover
 from neuron_port.engine import Engine
@@ -16,8 +17,10 @@ from neuron_port.files import kinds
 from neuron_port.files.base import FileContext, TextEdit, TextReport
 from neuron_port.files.kinds import kind_of, kind_of_name
 from neuron_port.findings import Applicability, Location
+from neuron_port.rules.examples import fixtures
 from neuron_port.rules.loader import load_rules
 from neuron_port.sources.python import UnreadableFile
+from tests.porting import ENGINES
 
 RULE = """\
 code = "TST801"
@@ -249,3 +252,19 @@ def test_kinds(name: str, kind: str | None, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(kinds, "INSPECTORS", {kind.name: () for kind in kinds.KINDS})
     found = kind_of_name(Path(name))
     assert (found and found.name) == kind
+
+
+@pytest.mark.parametrize(
+    "code", [code for code, rule in ENGINES["neuron"].rules.rules.items() if rule.family == "project"]
+)
+def test_triggers_hide_nothing(code: str) -> None:
+    """A line that is a finding by itself is read for it."""
+    engine = ENGINES["neuron"]
+    triggers = Inspectors(engine.rules, engine.settings).triggers
+    hidden = []
+    for fixture in fixtures(code):
+        for line in (fixture.before or "").splitlines():
+            found = {finding.code for finding in engine.check_text(f"{line.strip()}\n", fixture.filename)} - {"NP001"}
+            if found and not triggers.wanted(line.encode()):
+                hidden.append((line, found))
+    assert hidden == []
