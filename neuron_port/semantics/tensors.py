@@ -451,7 +451,7 @@ class Tensors:
             if device is not None:
                 return isinstance(device, ast.Constant) and device.value == "cpu"
             if name in _FACTORIES and qualname.count(".") == 1:
-                return "set_default_device" not in self.module.text
+                return not any(text in self.module.text for text in ("set_default_device", "with torch.device("))
             return name in _SAME and bool(node.args) and self.on_host(node.args[0], depth + 1)
         if not isinstance(function, ast.Attribute):
             return False
