@@ -113,7 +113,6 @@ def test_what_has_no_name_is_wanted(source: str) -> None:
         "from transformers import AutoTokenizer\ntokenizer = AutoTokenizer.from_pretrained('gpt2')\n",
         "import re\nPATTERN = re.compile('a')\n",
         "from accelerate.utils import gather_object\ngather_object(x)\n",
-        "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\nisinstance(model, FSDP)\n",
         "import torchvision\nmodel = torchvision.models.resnet18()\n",
         "def f(attn_implementation='sdpa', provider=None, tree_method='hist'):\n    pass\n",
         '"""Moves it to cuda.\n\n>>> x.cuda()\n"""\n# import apex\nx = 1  # cuda\n',

@@ -35,7 +35,7 @@ def found(code: str, rule: str) -> list[tuple[int, str, str]]:
     [
         ("print('loss', loss)", 23),
         ("print(f'loss {loss:.3f}')", 23),
-        ("log(f'loss {loss}, {loss}')", 21),
+        ("log(f'loss {loss}, {step}')", 21),
         ("bar.set_postfix(step=step, loss=loss)", 41),
         ("bar.add_scalar('loss', loss, step)", 32),
         ("log(str(loss))", 17),

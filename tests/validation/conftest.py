@@ -10,7 +10,7 @@ import pytest
 
 _TORCH = importlib.util.find_spec("torch") is not None
 if not _TORCH:
-    collect_ignore = ["test_notebooks.py", "test_runs.py", "test_numerics.py", "test_native.py"]
+    collect_ignore = ["test_notebook_runs.py", "test_runs.py", "test_numerics.py", "test_native.py"]
 
 TRAINING = """
 import torch

@@ -37,7 +37,7 @@ def main() -> None:
     device = torch.device(args.device)
     torch.manual_seed(0)
     data = TensorDataset(torch.randn(256, 1, 28, 28), torch.randint(10, (256,)))
-    loader = DataLoader(data, batch_size=32, shuffle=True)
+    loader = DataLoader(data, batch_size=32, shuffle=True, drop_last=True)
     model = Classifier(64, 10).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     loss_function = nn.CrossEntropyLoss().to(device)

@@ -9,7 +9,7 @@ DEVICE = "neuron" if torch.accelerator.is_available() else "cpu"
 
 def prepare(model: nn.Module) -> nn.Module:
     model = model.to(DEVICE)
-    return torch.compile(model, backend="neuron") if DEVICE == "neuron" else model
+    return torch.compile(model, backend="neuron", dynamic=False) if DEVICE == "neuron" else model
 
 
 def train(model, loader, steps):
