@@ -45,7 +45,7 @@ def test_tensors_in_text(line, column):
     assert found(LOOP.format(line=line), "NP632") == [
         (
             column,
-            "warning",
+            "info",
             "the value of loss is put into text on the host: each training step waits for it; print every so many steps",
         )
     ]
