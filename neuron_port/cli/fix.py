@@ -17,15 +17,11 @@ if TYPE_CHECKING:
     from neuron_port.findings import Finding
 
 _EPILOG = """Without --apply nothing is written: the diff goes to standard output, in a shape that `git apply` and
-<<<<<<< HEAD
 `patch -p1` take, and the exit status is 1 when something would change. Of a notebook it shows the cells, which those
-programs cannot apply. With --apply the findings that are left are shown, and the exit status is that of check.
-=======
-`patch -p1` take, and the exit status is 1 when something would change. With --apply the findings that are left are
-shown, and the exit status is that of check. With --validate the first PATH is a program, and its arguments stand behind
-`--`; the port runs on the neuron device or an emulated one, what it prints and the report go to standard error, and the exit
-status is 0 when nothing speaks against the port (with --apply: and check has nothing to say either).
->>>>>>> 8343f6b (validate names the rule of each event, runs notebooks, and fix --validate runs the port; every way into torch.cuda is refused)
+programs cannot apply. With --apply the findings that are left are shown, and the exit status is that of check. With
+--validate the first PATH is a program, and its arguments stand behind `--`; the port runs on the neuron device or an
+emulated one, what it prints and the report go to standard error, and the exit status is 0 when nothing speaks against
+the port (with --apply: and check has nothing to say either).
 """
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from made_project import CODE, run, shell
 
 from neuron_port import __version__
+from neuron_port.cli.group import cli
 
 
 def test_version() -> None:
@@ -15,13 +17,14 @@ def test_version() -> None:
     assert (result.stdout, result.exit_code) == (f"neuron-port {__version__}\n", 0)
 
 
-@pytest.mark.parametrize("arguments", [(), ("check",), ("fix",), ("rules",), ("explain",)])
+@pytest.mark.parametrize("arguments", [(), *((name,) for name in cli.list_commands(None))])
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_help(arguments: tuple[str, ...], option: str) -> None:
     result = run(*arguments, option)
     assert result.exit_code == 0
     assert result.stdout.startswith(" ".join(["Usage: neuron-port", *arguments]))
     assert max(map(len, result.stdout.splitlines())) <= 80
+    assert not re.search(r"[<=>|]{7}", result.stdout), "a merge was left unfinished"
 
 
 def test_without_a_command() -> None:
