@@ -71,7 +71,7 @@ def test_own_files_do_not_change(tmp_path: Path, target: str, suffix: bytes) -> 
 
 
 def test_what_own_files_have(tmp_path: Path) -> None:
-    """A generator on whatever device the inputs have is not proven to work on Neuron, and a mask is slow there."""
+    """A generator on whatever device the inputs have is not proven to work on Neuron, and a mask, if there is one, is slow there."""
     for path in AGNOSTIC:
         shutil.copy(path, tmp_path)
     done = run(tmp_path, "check", "--no-cache", "--format", "json", ".")
@@ -79,8 +79,8 @@ def test_what_own_files_have(tmp_path: Path) -> None:
     found = [
         (Path(item["filename"]).name, item["location"]["row"], item["code"], item["severity"]) for item in findings
     ]
-    assert found == [("device_of_inputs.py", 27, "NP147", "info"), ("factory_arguments.py", 43, "NP530", "warning")]
-    assert done.returncode == 1
+    assert found == [("device_of_inputs.py", 27, "NP147", "info"), ("factory_arguments.py", 43, "NP530", "info")]
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("target", ["neuron", "portable"])

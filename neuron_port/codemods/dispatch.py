@@ -15,6 +15,8 @@ from neuron_port.semantics.scopes import Binding, BindingKind
 
 # Modules that many a program has of its own, whatever else has rules for one of that name.
 _ANYONES = frozenset({"utils"})
+# Families about what Neuron does with code, and not about code that is bound to another platform.
+_ABOUT_NEURON = frozenset({"unsupported", "shapes"})
 _PLATFORM_MODULES = ("torch.cuda", "torch.backends.cudnn", "torch.backends.cuda", "torch.utils.cpp_extension.CUDA")
 
 
@@ -35,6 +37,10 @@ def inspect(context: Context, rules: RuleSet) -> list[Report]:
             for report in found:
                 report.severity = Severity.INFO
                 report.leave("it only runs with an older torch and is left alone")
+        if found and site.rule.family in _ABOUT_NEURON and context.guards.elsewhere(site.node):
+            for report in found:
+                report.severity = Severity.INFO
+                report.leave("it only runs on another device and is left alone")
         if found and site.rule.family in lineage.FAMILIES and lineage.optional_use(context, site.node):
             for report in found:
                 report.severity = Severity.INFO

@@ -2,6 +2,8 @@
 
 x = torch.linalg.qr(a)[0]                   in forward or in a training step: what the row says
 freqs = torch.arange(n, dtype=torch.float64)
+dtype_for(torch.float64, x.device)          the function decides: a note
+STORAGE = torch.float8_e4m3fn               outside of such code, a type that is only kept is a note too
 if x.dtype == torch.float64: ...            a question about a type is no use of it: nothing
 torch.fft.rfft(torch.from_numpy(wave))      evidently on the host: nothing
 
@@ -45,7 +47,10 @@ def inspect(site: Site) -> Iterator[Report]:
         if key in context.memo:
             return
         context.memo.add(key)
-    yield site.report(severity=min(Severity.parse(word), row.severity), evidence=place.text if place.hot else None)
+    severity = min(Severity.parse(word), row.severity)
+    if call is None and (_is_handed_on(site) or (not place.hot and _is_kept(site.node))):
+        severity = Severity.INFO
+    yield site.report(severity=severity, evidence=place.text if place.hot else None)
 
 
 def _with_row(site: Site) -> Site | None:
@@ -65,6 +70,24 @@ def _given_to(node: ast.AST) -> ast.Call | None:
     """The call that a type is an argument of: ``x.to(torch.float64)``, ``torch.zeros(3, dtype=torch.float64)``."""
     around = node.parent.parent if isinstance(node.parent, ast.keyword) else node.parent
     return around if isinstance(around, ast.Call) else None
+
+
+def _is_handed_on(site: Site) -> bool:
+    """Whether a type goes to a function that may change it for the device: ``dtype_for(torch.float64, x.device)``."""
+    node = site.node
+    while isinstance(node.parent, ast.IfExp):
+        node = node.parent
+    call = node.parent
+    if not isinstance(call, ast.Call) or node not in call.args or isinstance(call.func, ast.Attribute):
+        return False
+    return not (site.module.qualname(call.func) or "").startswith("torch.")
+
+
+def _is_kept(node: ast.AST) -> bool:
+    """Whether a type is kept for later, or is a default: ``storage = torch.float8_e4m3fn``."""
+    while isinstance(node.parent, ast.IfExp):
+        node = node.parent
+    return isinstance(node.parent, (ast.Assign, ast.AnnAssign, ast.arguments))
 
 
 def _is_elsewhere(site: Site, call: ast.Call | None) -> bool:

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.base import Report, Site
 from neuron_port.edits.operations import InsertArgument
-from neuron_port.semantics.guards import same_chain
 from neuron_port.semantics.literals import is_none, is_true
+from neuron_port.semantics.stored import calls_of_stored
 
 _MASKS = (("key_padding_mask", 3), ("attn_mask", 5))
 
@@ -26,23 +26,12 @@ _MASKS = (("key_padding_mask", 3), ("attn_mask", 5))
 def inspect(site: Site) -> Iterator[Report]:
     """Report the calls in this file of the layer that the site makes."""
     made = site.call
-    parent = getattr(made, "parent", None)
-    if made is None or not isinstance(parent, (ast.Assign, ast.AnnAssign)):
+    if made is None:
         return
     if not any(keyword.arg == "batch_first" and is_true(keyword.value) for keyword in made.keywords):
         return
-    targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-    for target in targets:
-        name = getattr(target, "attr", getattr(target, "id", None))
-        for call in site.module.calls_of(name) if name else ():
-            if _same(call.func, target):
-                yield from _by_call(site, call)
-
-
-def _same(function: ast.expr, target: ast.expr) -> bool:
-    if isinstance(function, ast.Name) and isinstance(target, ast.Name):
-        return function.id == target.id
-    return isinstance(function, ast.Attribute) and isinstance(target, ast.Attribute) and same_chain(function, target)
+    for call in calls_of_stored(site.module, made):
+        yield from _by_call(site, call)
 
 
 def _by_call(site: Site, call: ast.Call) -> Iterator[Report]:

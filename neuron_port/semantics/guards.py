@@ -24,6 +24,9 @@ _OTHER_BACKENDS = {
     "cuda": re.compile(r"(?i)(\b|_)(mps|xpu|npu|mlu|hpu|musa|sdaa|tpu|xla)(\b|_)"),
     "xla": re.compile(r"(?i)(\b|_)(mps|xpu|npu|mlu|hpu|musa|sdaa|cuda|gpu)(\b|_)"),
 }
+_ELSEWHERE = frozenset("cpu meta mps xpu npu mlu hpu musa vulkan hip".split())
+_OTHER_TENSORS = frozenset("is_cpu is_meta is_mps is_xpu is_npu is_hpu".split())
+_OTHER_PROBE = re.compile(r"_?(is|has)_(torch_)?(mps|xpu|npu|mlu|hpu|musa|hip|rocm)(_available)?")
 _MAX_DEPTH = 6
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -100,6 +103,36 @@ def block_of(statement: ast.stmt) -> list[ast.stmt]:
         if isinstance(block, list) and statement in block:
             return block
     return [statement]
+
+
+def _known_at(node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
+    """The conditions around ``node``, and those that left its block before it, with the truth that they have there."""
+    child = node
+    for around in ancestors(node):
+        test = test_of(around)
+        if test is not None and child is not test:
+            body = around.body if not isinstance(around, ast.Assert) else None
+            yield from implied(test, child is body or (isinstance(body, list) and child in body))
+        elif isinstance(around, ast.BoolOp) and isinstance(around.op, ast.And) and child in around.values:
+            for value in around.values[: around.values.index(child)]:
+                yield from implied(value, True)
+        if isinstance(child, ast.stmt):
+            for earlier in block_of(child):
+                if earlier is child:
+                    break
+                left = isinstance(earlier, ast.If) and exits(earlier.body) and not earlier.orelse
+                if left or isinstance(earlier, ast.Assert):
+                    yield from implied(earlier.test, isinstance(earlier, ast.Assert))
+        child = around
+
+
+def _names_device(node: ast.expr) -> bool:
+    """``x.device.type``, ``device_type``, ``str(device)``, ``torch.device(name).type``: by the last name of the expression."""
+    if isinstance(node, ast.Call):
+        return bool(node.args) and _names_device(node.args[0])
+    if isinstance(node, ast.Attribute):
+        return node.attr == "type" or "device" in node.attr
+    return isinstance(node, ast.Name) and "device" in node.id
 
 
 class Guards:
@@ -189,31 +222,26 @@ class Guards:
 
     def available(self, node: ast.AST) -> bool:
         """Whether ``node`` runs only when an accelerator is there."""
-        child = node
-        for around in ancestors(node):
-            test = test_of(around)
-            if test is not None and child is not test:
-                body = around.body if not isinstance(around, ast.Assert) else None
-                in_body = child is body or (isinstance(body, list) and child in body)
-                if any(truth and self.means_available(part) for part, truth in implied(test, in_body)):
-                    return True
-            elif isinstance(around, ast.BoolOp) and isinstance(around.op, ast.And) and child in around.values:
-                before = around.values[: around.values.index(child)]
-                if any(
-                    truth and self.means_available(part) for value in before for part, truth in implied(value, True)
-                ):
-                    return True
-            if isinstance(child, ast.stmt):
-                for earlier in block_of(child):
-                    if earlier is child:
-                        break
-                    left = isinstance(earlier, ast.If) and exits(earlier.body) and not earlier.orelse
-                    if left or isinstance(earlier, ast.Assert):
-                        outcome = isinstance(earlier, ast.Assert)
-                        if any(truth and self.means_available(part) for part, truth in implied(earlier.test, outcome)):
-                            return True
-            child = around
-        return False
+        return any(truth and self.means_available(part) for part, truth in _known_at(node))
+
+    def elsewhere(self, node: ast.AST) -> bool:
+        """Whether ``node`` runs only on another device than an accelerator of Neuron: the CPU, mps, xpu, a CUDA capability."""
+        return any(self._means_elsewhere(part, truth) for part, truth in _known_at(node))
+
+    def _means_elsewhere(self, node: ast.expr, truth: bool) -> bool:
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            sides = (node.left, node.comparators[0])
+            equal = isinstance(node.ops[0], ast.Eq if truth else ast.NotEq)
+            if equal and any(_names_device(side) for side in sides):
+                texts = [side.value for side in sides if isinstance(side, ast.Constant)]
+                return any(isinstance(text, str) and text.partition(":")[0] in _ELSEWHERE for text in texts)
+            return any(
+                isinstance(part, ast.Call) and self.module.qualname(part.func) == "torch.cuda.get_device_capability"
+                for part in ast.walk(node)
+            )
+        name = node.func if isinstance(node, ast.Call) else node
+        word = getattr(name, "attr", getattr(name, "id", ""))
+        return truth and (word in _OTHER_TENSORS or _OTHER_PROBE.fullmatch(word) is not None)
 
     # -- what does a condition guard? -------------------------------------------------------------------------------
 

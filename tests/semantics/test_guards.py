@@ -137,3 +137,41 @@ def test_several_backends(source: str, several: bool) -> None:
     model = module("import torch\n" + source)
     owners = [node for node in ast.walk(model.tree) if isinstance(node, (ast.If, ast.IfExp))]
     assert Guards(model).several_backends(owners[-1]) is several
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if x.device.type == 'mps':\n    here()",
+        "if device == 'cpu':\n    here()",
+        "if str(device) == 'cpu' and small:\n    here()",
+        "if torch.device(name_of_device).type == 'cpu':\n    here()",
+        "if device.type != 'xpu':\n    pass\nelse:\n    here()",
+        "if device.type != 'cpu':\n    raise ValueError\nhere()",
+        "y = here() if x.is_cpu else x",
+        "if is_torch_xpu_available():\n    here()",
+        "if x.is_cuda and torch.cuda.get_device_capability(0) >= (8, 9):\n    here()",
+    ],
+)
+def test_elsewhere(source: str) -> None:
+    guards, call = marked(f"import torch\n{source}")
+    assert guards.elsewhere(call)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "here()",
+        "if device.type != 'mps':\n    here()",
+        "if device == 'cuda':\n    here()",
+        "if device.type == 'neuron':\n    here()",
+        "if not is_torch_xpu_available():\n    here()",
+        "if device.type == 'cpu':\n    pass\nelse:\n    here()",
+        "if mode == 'cpu':\n    here()",
+        "if x.is_cuda:\n    here()",
+        "if kind(device) == 'meta' or small:\n    here()",
+    ],
+)
+def test_not_elsewhere(source: str) -> None:
+    guards, call = marked(f"import torch\n{source}")
+    assert not guards.elsewhere(call)
