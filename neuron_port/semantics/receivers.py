@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from neuron_port.semantics.guards import same_chain
+from neuron_port.semantics.layers import Layers
+from neuron_port.semantics.loops import counts, iterated
 from neuron_port.semantics.module import Module, enclosing_class
 from neuron_port.semantics.scopes import Binding, BindingKind
 
@@ -79,6 +81,7 @@ class Receivers:
         self._open_names: set[int] = set()
         self._usage: dict[str, set[str]] | None = None
         self._torch: bool | None = None
+        self._layers = Layers(module)
 
     @property
     def torch_file(self) -> bool:
@@ -218,9 +221,9 @@ class Receivers:
                     return Evidence("tensor", min(inner.grade, Grade.FLOW), f"unpacked from {inner.text}")
                 return _UNKNOWN
             if kind is BindingKind.LOOP and value is not None:
-                if _counts(binding):
+                if counts(binding):
                     return Evidence("other", Grade.CONSTRUCTOR, "counts in enumerate()")
-                return self._looped(_iterated(binding), depth)
+                return self._looped(iterated(binding), depth)
             if kind is BindingKind.PARAMETER:
                 return self._parameter(binding)
             if kind is BindingKind.CLASS:
@@ -362,7 +365,7 @@ class Receivers:
                 return Evidence("tensor", Grade.FLOW, "the output of a module")
             if function.id in ("next", "iter") and node.args:
                 return self._next(node.args[0], depth)
-            return _UNKNOWN
+            return self._of_layer(function)
         if isinstance(function, ast.Attribute):
             inner = self._value(function.value, depth + 1)
             if function.attr in (
@@ -385,11 +388,9 @@ class Receivers:
             if inner.kind == "module":
                 if function.attr in ("requires_grad_", "apply", "share_memory"):
                     return inner
-                return (
-                    Evidence("tensor", Grade.FLOW, "the result of a module's method")
-                    if function.attr == "forward"
-                    else _UNKNOWN
-                )
+                if function.attr == "forward":
+                    return Evidence("tensor", Grade.FLOW, "the result of a module's method")
+                return self._of_layer(function)
             if function.attr in ("parameters",):
                 return Evidence("batch", Grade.FLOW, "parameters")
             if function.attr in _FROM_PRETRAINED:
@@ -402,6 +403,12 @@ class Receivers:
             called = self._value(function, depth + 1) if isinstance(function.value, ast.Name) else _UNKNOWN
             if called.kind == "module" and called.grade >= Grade.FLOW:
                 return Evidence("tensor", Grade.FLOW, "the output of a module")
+        return self._of_layer(function)
+
+    def _of_layer(self, function: ast.expr) -> Evidence:
+        """What a call of ``self.fc``, of a layer out of ``self.layers`` gives: one tensor, for layers that surely do."""
+        if self._layers.is_one_tensor(function):
+            return Evidence("tensor", Grade.FLOW, "the output of a layer of torch.nn")
         return _UNKNOWN
 
     def _next(self, node: ast.expr, depth: int) -> Evidence:
@@ -469,33 +476,6 @@ class Receivers:
                                 usage.setdefault("." + parent.attr, set()).add(outer.attr)
             self._usage = usage
         return self._usage
-
-
-def _counts(binding: Binding) -> bool:
-    """``i`` of ``for i, x in enumerate(xs)``."""
-    around, iterable = binding.node.parent, binding.value
-    return (
-        isinstance(iterable, ast.Call)
-        and isinstance(iterable.func, ast.Name)
-        and iterable.func.id == "enumerate"
-        and isinstance(around, ast.Tuple)
-        and around.elts[0] is binding.node
-        and not isinstance(around.parent, ast.Tuple)
-    )
-
-
-def _iterated(binding: Binding) -> ast.expr:
-    """What a loop's target runs over; the argument of its place where that is ``zip``, within ``enumerate`` too."""
-    target, iterable = binding.node, binding.value
-    around = target.parent
-    if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and isinstance(around, ast.Tuple):
-        if iterable.func.id == "enumerate" and isinstance(around.parent, ast.Tuple) and iterable.args:
-            iterable = iterable.args[0]
-        if isinstance(iterable, ast.Call) and getattr(iterable.func, "id", "") == "zip":
-            index = around.elts.index(target)
-            if index < len(iterable.args) and not any(isinstance(item, ast.Starred) for item in iterable.args):
-                return iterable.args[index]
-    return iterable
 
 
 def _may_be_tensor(binding: Binding) -> bool:
