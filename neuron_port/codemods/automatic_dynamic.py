@@ -2,6 +2,7 @@
 
 model = torch.compile(model)        ->  torch._dynamo.config.automatic_dynamic_shapes = False
                                         model = torch.compile(model)
+model.compile(backend="neuron")         ->  the same, where model is a module
 torch.compile(model, dynamic=False)     left alone, as is a file that sets automatic_dynamic_shapes
 
 Said once in a file, at the first of its compilations.
@@ -14,7 +15,9 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import Called, called, value_of
 from neuron_port.codemods.base import Report, Site
+from neuron_port.codemods.compile import compiled_module
 from neuron_port.edits.operations import InsertStatement
+from neuron_port.findings import Applicability
 from neuron_port.semantics.literals import is_none, is_true
 from neuron_port.semantics.module import statement
 
@@ -24,6 +27,7 @@ _OTHER_BACKENDS = frozenset(
     "openxla openxla_eval neuronx torchxla_trivial torchxla_trace_once aot_torchxla_trivial aot_torchxla_trace_once eager "
     "aot_eager onnxrt tensorrt torch_tensorrt openvino hpu_backend tvm ipex".split()
 )
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def inspect(site: Site) -> Iterator[Report]:
@@ -31,7 +35,10 @@ def inspect(site: Site) -> Iterator[Report]:
     memo = site.context.memo
     if "automatic_dynamic_shapes" in memo or "automatic_dynamic_shapes" in site.module.text:
         return
-    if site.form not in ("call", "decorator", "attribute"):
+    if site.form not in ("call", "decorator", "attribute", "method"):
+        return
+    evidence = compiled_module(site) if site.form == "method" else None
+    if site.form == "method" and evidence is None:
         return
     target = called(site)
     if target is None and site.form != "decorator":
@@ -46,7 +53,11 @@ def inspect(site: Site) -> Iterator[Report]:
         apart = 1 if isinstance(anchor, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else 0
         setting = InsertStatement(anchor, f"{spelling.text} = False", above=True, apart=apart)
         operations = [setting, *spelling.operations]
-    yield site.report(operations=operations)
+    if evidence is None:
+        yield site.report(operations=operations)
+        return
+    level = site.rule.applicability if evidence.certain else Applicability.UNSAFE
+    yield site.report(site.rule.options["method"], operations=operations, applicability=level, evidence=evidence.text)
 
 
 def _is_decided(target: Called) -> bool:
@@ -63,8 +74,9 @@ def _is_decided(target: Called) -> bool:
 
 
 def _anchor(node: ast.AST) -> ast.stmt:
-    """The statement to put the setting in front of: a class as a whole, for a decorator of one of its methods."""
+    """The statement to put the setting in front of: a class as a whole, for a decorator of one of its methods, and a loop
+    that compiles one layer after the other."""
     found = statement(node)
-    while isinstance(found.parent, ast.ClassDef):
+    while isinstance(found.parent, (ast.ClassDef, *_LOOPS)):
         found = found.parent
     return found

@@ -30,7 +30,8 @@ from neuron_port.codemods.base import Report, Site
 from neuron_port.codemods.name_table import inspect as by_table
 from neuron_port.edits.operations import Replace
 from neuron_port.findings import Applicability, Severity
-from neuron_port.semantics.receivers import Grade
+from neuron_port.semantics.module import enclosing_class
+from neuron_port.semantics.receivers import Evidence, Grade
 
 _PARAMETERS = frozenset({"fullgraph", "dynamic", "backend", "mode", "options", "disable"})
 
@@ -90,24 +91,33 @@ def _bare_decorator(site: Site) -> Iterator[Report]:
 
 
 def _method(site: Site) -> Iterator[Report]:
-    """``nn.Module.compile``; every other ``.compile()`` (regular expressions, Keras, templates) is left alone."""
-    call = site.node
-    if call.args or any(item.arg not in _PARAMETERS for item in call.keywords):
-        return
-    receiver = call.func.value
-    evidence = site.context.receivers.kind(receiver)
-    telling = (
-        any(item.arg in ("backend", "mode", "fullgraph") for item in call.keywords) and evidence.grade >= Grade.FILE
-    )
-    if evidence.kind in ("tensor", "other") or site.module.qualname(receiver) is not None:
-        return
-    if evidence.kind != "module" and not telling:
-        return
-    target = Called(call)
-    if _disabled(target):
+    evidence = compiled_module(site)
+    target = Called(site.node)
+    if evidence is None or _disabled(target):
         return
     for report in _arguments(site, target):
         report.evidence = evidence.text
         if not evidence.certain:
             report.applicability = min(report.applicability, Applicability.UNSAFE)
         yield report
+
+
+def compiled_module(site: Site) -> Evidence | None:
+    """Why ``x.compile()`` is ``nn.Module.compile``; every other one (regular expressions, Keras, templates) is ``None``."""
+    call = site.node
+    if call.args or any(item.arg not in _PARAMETERS for item in call.keywords):
+        return None
+    receiver = call.func.value
+    evidence = site.context.receivers.kind(receiver)
+    telling = (
+        any(item.arg in ("backend", "mode", "fullgraph") for item in call.keywords) and evidence.grade >= Grade.FILE
+    )
+    if evidence.kind in ("tensor", "other") or site.module.qualname(receiver) is not None or _is_own(receiver):
+        return None
+    return evidence if evidence.kind == "module" or telling else None
+
+
+def _is_own(receiver: ast.expr) -> bool:
+    """``self`` in a class that has a ``compile()`` of its own."""
+    around = enclosing_class(receiver) if isinstance(receiver, ast.Name) and receiver.id == "self" else None
+    return around is not None and any(getattr(item, "name", "") == "compile" for item in around.body)

@@ -231,6 +231,48 @@ def test_one_setting_for_a_file() -> None:
     )
 
 
+@pytest.mark.parametrize("made", ["nn.Linear(8, 8)", "Net()", "AutoModel.from_pretrained(name)"])
+def test_modules_that_compile_themselves(made: str) -> None:
+    head = f"import torch\nfrom torch import nn\nfrom transformers import AutoModel\nclass Net(nn.Module): ...\nm = {made}\n"
+    setting = "torch._dynamo.config.automatic_dynamic_shapes = False\n"
+    call = 'm.compile(backend="neuron")\n'
+    assert_ported(head + call + call, head + setting + call + call, level="safe")
+    assert found(head + call, "NP602") == [("NP602", 6, 1, "warning")]
+
+
+def test_the_setting_stands_in_front_of_a_loop_over_layers() -> None:
+    head = "import torch\ndef f(model, fast):\n    if fast:\n"
+    loop = '        for layer in model.layers:\n            layer.compile(backend="neuron")\n'
+    setting = "        torch._dynamo.config.automatic_dynamic_shapes = False\n"
+    assert_ported(head + loop, head + setting + loop)
+
+
+def test_a_module_by_its_arguments_alone_is_unsafe() -> None:
+    source = 'import torch\ndef f(m):\n    m.compile(backend="neuron")\n'
+    assert found(source, "NP602") == [("NP602", 3, 5, "warning")]
+    assert ported(source, "safe") == source
+    assert "automatic_dynamic_shapes = False" in ported(source, "unsafe")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "m.compile()",
+        'm.compile(optimizer="adam")',
+        'm.compile("adam")',
+        "m.compile(**options)",
+        're.compile("a")',
+        'nn.Linear(8, 8).compile(backend="aot_eager")',
+        "nn.Linear(8, 8).compile(dynamic=False)",
+        "nn.Linear(8, 8).compile(disable=True)",
+        "keras.Model().compile()",
+    ],
+)
+def test_what_compiles_no_module(line: str) -> None:
+    source = f"import re\nimport keras\nimport torch\nfrom torch import nn\ndef f(m, options):\n    {line}\n"
+    assert found(source, "NP602") == []
+
+
 def test_portable_code_keeps_dynamic_shapes() -> None:
     source = "import torch\nm = torch.compile(m)\n"
     assert ported(source, "unsafe", "portable") == source
