@@ -9,8 +9,8 @@ torch.fft.rfft(torch.from_numpy(wave))      evidently on the host: nothing
 
 ``hot`` is the severity in code that runs in each step on the device (see ``semantics.places``), ``cold`` the one elsewhere;
 without it nothing is said there. Rows ``method:NAME`` are about methods of tensors, and need evidence for one unless ``unique`` says
-that nothing else has a method of that name. ``dtype`` asks for the kind of the first argument's elements. A row with ``once`` is
-reported at its first place in a file.
+that nothing else has a method of that name. ``dtype`` asks for the kind of the first argument's elements. An operator with ``once`` is
+reported at its first place in a file, whether as a function or as a method.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ def inspect(site: Site) -> Iterator[Report]:
     call = site.call
     if site.form == "import" or (call is None and _asks(site.node)):
         return
-    if _is_elsewhere(site, call if call is not None else _given_to(site.node)):
+    once = _operator(site) if row.options.get("once") else None
+    if once in context.memo:
         return
     place = context.places.of(site.node)
     word = row.options.get("hot", row.severity.word) if place.hot else row.options.get("cold")
-    if word is None:
+    # What is cheap to tell comes first: few methods of these names are in code that matters.
+    if word is None or (site.form == "method" and not _is_of_tensor(site)):
         return
-    if row.options.get("once"):
-        key = f"{site.rule.code} {row.source}"
-        if key in context.memo:
-            return
-        context.memo.add(key)
+    if _is_elsewhere(site, call if call is not None else _given_to(site.node)):
+        return
+    if once is not None:
+        context.memo.add(once)
     severity = min(Severity.parse(word), row.severity)
     if call is None and (_is_handed_on(site) or (not place.hot and _is_kept(site.node))):
         severity = Severity.INFO
@@ -56,14 +57,21 @@ def inspect(site: Site) -> Iterator[Report]:
 def _with_row(site: Site) -> Site | None:
     name = site.node.func.attr
     row = next((row for row in site.rule.rows if row.source == f"method:{name}"), None)
-    if row is None:
-        return None
-    receiver = site.node.func.value
-    if row.options.get("unique"):
-        sure = site.context.receivers.torch_file and site.context.receivers.kind(receiver).kind != "other"
-    else:
-        sure = site.context.tensors.of(receiver) is not None
-    return replace(site, row=row, qualname=name) if sure else None
+    return replace(site, row=row, qualname=name) if row is not None else None
+
+
+def _is_of_tensor(site: Site) -> bool:
+    """Whether the method is one of a tensor, as surely as its row asks for."""
+    receiver, context = site.node.func.value, site.context
+    if site.row.options.get("unique"):
+        return context.receivers.torch_file and context.receivers.kind(receiver).kind != "other"
+    return context.tensors.of(receiver) is not None
+
+
+def _operator(site: Site) -> str:
+    """What a row with ``once`` is said for: ``torch.arccos``, ``x.acos()`` and ``x.acos_()`` run one operator."""
+    name = site.row.source.rpartition(":")[2].rpartition(".")[2].rstrip("_")
+    return f"{site.rule.code} {f'a{name[3:]}' if name.startswith('arc') else name}"
 
 
 def _given_to(node: ast.AST) -> ast.Call | None:

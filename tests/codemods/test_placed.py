@@ -17,6 +17,10 @@ from tests.codemods.steps import COMPILED, FORWARD, TRAINING, found, messages
         (FORWARD, "return torch.empty_like(x).normal_()", [(16, "warning")]),
         (FORWARD, "return x.uniform_(0, 1)", [(16, "info")]),
         (COMPILED, "return torch.randn_like(x)", [(16, "warning")]),
+        (FORWARD, "return torch.multinomial(x, 1)", [(16, "info")]),
+        (FORWARD, "return torch.poisson(x) + torch.binomial(x, y)", [(16, "info"), (35, "info")]),
+        (FORWARD, "return x.multinomial(1)", [(16, "info")]),
+        (FORWARD, "return x.bernoulli()", [(16, "info")]),
     ],
 )
 def test_random_numbers_on_the_device(template, line, expected):
@@ -38,6 +42,13 @@ def test_random_numbers_on_the_device(template, line, expected):
 )
 def test_random_numbers_on_the_host(template, line):
     assert [each for each in found(template, line, "NP640") if each[1] == "warning"] == []
+
+
+@pytest.mark.parametrize(
+    "line", ["return torch.multinomial(x.cpu(), 1)", "return self.dice.multinomial(n)", "return k.poisson()"]
+)
+def test_samples_of_the_host_are_left_alone(line):
+    assert found(FORWARD, line, "NP640") == []
 
 
 def test_the_message_names_the_place():
