@@ -254,6 +254,8 @@ def _parse_toml(text: str) -> dict[str, Any]:
 def _from_table(table: Mapping[str, Any], file: Path) -> Config:
     values: dict[str, Any] = {}
     for key, value in table.items():
+        if key == "tool":
+            raise ConfigError(f"{file}: the keys stand at the top of this file, without [tool.neuron-port]")
         if key not in _KEYS:
             raise ConfigError(f"{file}: unknown key {key!r}{did_you_mean(key, _KEYS)}")
         try:

@@ -131,11 +131,11 @@ def test_root_without_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("[tool.neuron-port]\njobs = 3", "the keys stand at the top of this file, without [tool.neuron-port]"),
         ("jbos = 3", "unknown key 'jbos', did you mean 'jobs'?"),
         ("fail_on = 'error'", "unknown key 'fail_on', did you mean 'fail-on'?"),
         ("Select = []", "unknown key 'Select', did you mean 'select'?"),
         ("colour = 'red'", "unknown key 'colour'"),
-        ("[tool.neuron-port]", "unknown key 'tool'"),
         ("select = 'NP1'", "select: must be a list of strings, not a string"),
         ("ignore = ['NP1', 3]", "ignore: must be a list of strings, but holds a whole number"),
         ("exclude = {a = 1}", "exclude: must be a list of strings, not a table"),

@@ -23,7 +23,9 @@ class Passages:
         self.text = text
         self._filename = filename
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
-        self._reports = sorted(reports, key=lambda report: (report.start, report.end, report.rule.code))
+        # What stands behind an alias is met in several places of a document.
+        known = {(each.start, each.end, each.rule.code, each.message, each.edits): each for each in reports}
+        self._reports = sorted(known.values(), key=lambda report: (report.start, report.end, report.rule.code))
         self._settle_groups(set())
         self.findings = [self._finding(report) for report in self._reports]
 

@@ -52,6 +52,10 @@ _WITH_VERB = frozenset("module spack apt apt-get yum dnf".split())
 # Options whose value is a program's name or looks like one.
 _NAMES = frozenset({"--entrypoint", "--name", "-w", "--workdir", "--hostname", "-h", "--network", "--user", "-u"})
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?|\$\{?\w*(?:PYTHON|python)\w*(?::?-[\w./]*)?\}?|ipython3?")
+# In the middle of an instruction of a Dockerfile, where a backquote may be what joins lines.
+_COMMENTS = re.compile(r"(?<=\n)[ \t]*#[^\n]*\n")
+_JOINTS = re.compile(r"[\\`]\r?\n")
+_DEFAULT = re.compile(r"\$\{\w+:?[-=]")
 _MODULES = {
     "torch.distributed.launch": "torch.distributed.launch",
     "torch.distributed.run": "torchrun",
@@ -139,8 +143,8 @@ class Option:
 
 
 def _is_gap(text: str) -> bool:
-    """Space and line joints; a comma between the items of a list, or the dash in front of one."""
-    return text.replace("\\\r\n", "").replace("\\\n", "").strip() in ("", ",", "-")
+    """Space and line joints, of Docker with comments; a comma between the items of a list, or the dash in front of one."""
+    return _JOINTS.sub("", _COMMENTS.sub("", text)).strip() in ("", ",", "-")
 
 
 def calls_of(command: Command) -> list[Call]:
@@ -295,6 +299,19 @@ def options_of(call: Call) -> Iterator[Option]:
 
 def _is_option(word: Word) -> bool:
     return bool(re.match(r"--?[A-Za-z]", word.text))
+
+
+def default_span(value: str) -> tuple[int, int]:
+    """Where the default of ``${NAME:-default}`` stands in a value that is nothing else, or the whole of any other value."""
+    head = _DEFAULT.match(value)
+    if head is None or not value.endswith("}"):
+        return 0, len(value)
+    depth = 1
+    for place in range(head.end(), len(value) - 1):
+        depth += (value[place] == "{") - (value[place] == "}")
+        if depth == 0:
+            return 0, len(value)
+    return head.end(), len(value) - 1
 
 
 def starts_processes(call: Call) -> bool:

@@ -14,6 +14,7 @@ gpus: all                        ->  devices                                    
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from neuron_port.files.base import FileContext, TextEdit, TextReport
@@ -46,7 +47,7 @@ def inspect(context: FileContext) -> Iterator[TextReport]:
         roots = documents(context.text)
     except UnreadableFile:  # a template
         return
-    roots = tuple(root for root in roots if _is_compose(root))
+    roots = tuple(root for root in roots if _is_compose(root, context.path))
     services = [service for root in roots for _, _, service in entries(get(root, "services"))]
     shared = [value for root in roots for key, _, value in entries(root) if key.startswith("x-")]
     for service in [*services, *shared]:
@@ -69,10 +70,10 @@ def check(text: str) -> None:
     check_yaml(text)
 
 
-def _is_compose(root: Any) -> bool:
-    """Whether a document's services say what they are made of."""
+def _is_compose(root: Any, path: Path) -> bool:
+    """Whether a document's services say what they are made of; an override that is named like one need not."""
     keys = {key for _, _, service in entries(get(root, "services")) for key, _, _ in entries(service)}
-    return bool(keys & {"image", "build", "extends"})
+    return bool(keys & {"image", "build", "extends"}) or (bool(keys) and "compose" in path.name.lower())
 
 
 def _gpus(context: FileContext, service: Any) -> Iterator[TextReport]:
@@ -83,6 +84,10 @@ def _gpus(context: FileContext, service: Any) -> Iterator[TextReport]:
     reserved = _reservation(service)
     if reserved is not None:
         places.append((*reserved, "reservation"))
+    else:
+        row = next(row for row in rule.rows if row.source == "compose:reservation")
+        for device in filter(_is_gpu, items(get(service, *_PATH))):  # beside devices of another kind
+            yield context.report(_CODE, *span(device), row.message, row=row)
     for name in ("gpus", "runtime"):
         for key, key_node, value in entries(service):
             if key == name and (name == "gpus" or scalar(value) == "nvidia"):

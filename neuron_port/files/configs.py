@@ -36,6 +36,8 @@ _DEEPSPEED_TOO = frozenset(
     "steps_per_print wall_clock_breakdown".split()
 )
 _COMMENT = re.compile(r"(?:^|\s)//|/\*")
+# OmegaConf: what stands behind the comma is taken where the variable is not set.
+_DEFAULT = re.compile(r"\$\{oc\.env:\w+,\s*[\"']?([^${}\"']+?)[\"']?\s*\}")
 _OFF = frozenset({"", "false", "null", "~", "no", "off", "none", "0"})
 
 
@@ -134,6 +136,8 @@ def _is_in(text: str, entry: Mapping[str, Any]) -> bool:
 
 def _matches(node: Any, entry: Mapping[str, Any]) -> bool:
     text = node.value.strip()
+    default = _DEFAULT.fullmatch(text)
+    text = default[1] if default else text
     for old in entry.get("old", ()):
         if old is True:
             if node.style is None and text.lower() in ("true", "yes", "on"):
@@ -165,7 +169,11 @@ def _report(
             written = f'"{written}"'
         elif node.value == "True":
             written = written.capitalize() if written in ("true", "false") else written
-        edits.append(TextEdit(*yaml_nodes.inner_span(context.text, node), written))
+        start, end = yaml_nodes.inner_span(context.text, node)
+        default = _DEFAULT.fullmatch(context.text[start:end].strip())
+        if default is not None:
+            start, end = start + default.start(1), start + default.end(1)
+        edits.append(TextEdit(start, end, written))
     if context.portable and not entry.get("portable"):
         fits = False
     severity = Severity.parse(entry["severity"]) if "severity" in entry else row.severity

@@ -23,6 +23,8 @@ from neuron_port.sources.python import UnreadableFile
 
 _KEYWORD = re.compile(r"[ \t]*([A-Za-z]+)(?=[ \t]|$)")
 _HEREDOC = re.compile(r"(?<!<)<<(-?)([\"']?)([A-Za-z_]\w*)\2")
+# A here-document of RUN says in its first line what reads it, if that is no shell.
+_INTERPRETER = re.compile(r"#!(?!.*sh\b)")
 _DIRECTIVE = re.compile(r"#\s*(\w+)\s*=\s*(\S+)")
 _FLAGS = re.compile(r"(?:\s*--(?:mount|network|security|interval|timeout|start-period|start-interval|retries)=\S+)*\s*")
 _INSTRUCTIONS = frozenset(
@@ -91,6 +93,8 @@ def inspect(context: FileContext) -> Iterator[TextReport]:
             found = re.search(r"--from=(\S+)", instruction.body.text)
             if found and found[1] not in stages:
                 yield from inspect_image(context, instruction.body.cut(*found.span(1)))
+            if instruction.heredocs and instruction.body.text.split()[-1].endswith((".sh", ".bash")):
+                shell.add(instruction.heredocs[0])
     for instruction in variables:
         shell.known |= {name for name, *_ in _assigned(instruction)}
     yield from shell.reports()
@@ -217,7 +221,8 @@ def _add_heredoc(shell: Shell, body: Fragment, heredocs: tuple[Fragment, ...]) -
     before = body.text[: marker.start()].strip()
     if not before or before.rpartition("/")[2] in ("bash", "sh", "bash -e", "bash -ex", "sh -ex"):
         for heredoc in heredocs:
-            shell.add(heredoc)
+            if _INTERPRETER.match(heredoc.text) is None:
+                shell.add(heredoc)
         return
     script = shell.add(body.without([each.span() for each in _HEREDOC.finditer(body.text)]))
     if script.commands:

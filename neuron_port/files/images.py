@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuron_port.files.base import FileContext, TextReport
+from neuron_port.files.commands import default_span
 from neuron_port.files.fragment import Fragment
 from neuron_port.files.tables import tables_of
 
@@ -14,6 +15,7 @@ def inspect_image(context: FileContext, image: Fragment, *, by_tag: bool = True)
 
     ``by_tag`` is false where the text may be something else than an image: a word in its tag is no evidence then.
     """
+    image = image.cut(*default_span(image.text))
     text = image.text.strip("\"'")
     if "://" in text:
         return

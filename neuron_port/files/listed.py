@@ -8,12 +8,15 @@ from neuron_port.files.dependencies import Place
 from neuron_port.project.requirement import Requirement
 
 _COMMA = re.compile(r"[ \t]*,")
-_REST = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\n|$)")
+_REST = re.compile(r"[ \t]*(?:#[^\n]*)?(?:\r?\n|$)")
 
 
 def place_of(text: str, requirement: Requirement, start: int) -> Place:
     """The place of the string literal that begins at ``start`` (its quote) and spells the requirement."""
     quote = text[start]
+    if text.startswith(quote * 2, start - 2):
+        # In three quotes: a person takes it out.
+        return Place(requirement, start + 1, start + 1 + len(requirement.text), spelled=False)
     inner = start + 1
     end = inner + len(requirement.text)
     behind = end + 1

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from neuron_port.files.base import FileContext, TextEdit, TextReport
-from neuron_port.files.commands import Call, Option, options_of
+from neuron_port.files.commands import Call, Option, default_span, options_of
 from neuron_port.files.tables import tables_of
 from neuron_port.project.uses import option_subject
 from neuron_port.rules.model import Row, Rule
@@ -61,7 +61,7 @@ def matches(option: Option, keys: Mapping[str, object]) -> bool:
     if keys.get("flag"):
         return True
     patterns = keys.get("values")
-    text = option.text.strip("\"'")
+    text = option.text[slice(*default_span(option.text))].strip("\"'")
     if any(fnmatchcase(text, pattern) for pattern in keys.get("keep", ())):
         return False
     return patterns is None or any(fnmatchcase(text, pattern) for pattern in patterns)
@@ -75,7 +75,8 @@ def _report(context: FileContext, rule: Rule, row: Row, call: Call, option: Opti
     if context.target in keys.get("targets", rule.options.get("targets", ("neuron",))) and call.command.sure:
         if not (call.command.is_items and keys.get("whole")):
             edits = list(_edits(context.text, row, option, takes_value))
-    message = (row.message or rule.summary).replace("{name}", option.name).replace("{value}", option.text)
+    value = option.text[slice(*default_span(option.text))]
+    message = (row.message or rule.summary).replace("{name}", option.name).replace("{value}", value)
     subject = None
     if "script" in keys.get("program", ()):
         is_option = option.name.startswith("-")
@@ -96,8 +97,9 @@ def _edits(source: str, row: Row, option: Option, takes_value: bool) -> Iterator
     elif keys.get("renames"):
         yield TextEdit(*option.name_span(), row.to)
     elif option.value is not None:
-        length = len(option.text)
+        start, end = default_span(option.text)
         if "prefix" in keys:
-            length = next((len(each) for each in keys["prefix"] if option.text.startswith(each)), length)
-        if option.value.stands_as_is(source, 0, length):
-            yield TextEdit(*option.value.span(0, length), row.to)
+            value = option.text[start:end]
+            end = next((start + len(each) for each in keys["prefix"] if value.startswith(each)), end)
+        if option.value.stands_as_is(source, start, end):
+            yield TextEdit(*option.value.span(start, end), row.to)

@@ -18,6 +18,7 @@ from neuron_port.project.requirement import Requirement, specifier_of
 from neuron_port.sources.python import UnreadableFile
 
 _URL = re.compile(r"""\burl\s*=\s*["'](?P<url>[^"']+)["']""")
+_URLS = re.compile(r"^[ \t]*(?:extra-index-url|find-links)\s*=\s*\[(?P<urls>[^\]]*)\]", re.MULTILINE)
 _PYTHON = re.compile(r"""^[ \t]*(?:requires-python|python)[ \t]*=[ \t]*["'](?P<range>[^"']+)["']""", re.MULTILINE)
 _LINE = re.compile(r"at line (\d+), column (\d+)")
 
@@ -40,17 +41,21 @@ def inspect(context: FileContext) -> Iterator[TextReport]:
     """Report packages, indexes and versions of Python."""
     check(context.text)
     requirements, _ = pyproject.read(context.text, context.path)
-    places = [_place(context.text, requirement) for requirement in requirements]
+    extras = pyproject.poetry_extras(context.text)
+    places = [_place(context.text, requirement, extras) for requirement in requirements]
     yield from reports(context, [place for place in places if place is not None])
     for match in _URL.finditer(context.text):
         yield from index(context, match["url"], match.start("url"), None)
+    for listed in _URLS.finditer(context.text):
+        for match in re.finditer(r"""["'](?P<url>[^"'\n]+)["']""", listed["urls"]):
+            yield from index(context, match["url"], listed.start("urls") + match.start("url"), None)
     for match in _PYTHON.finditer(context.text):
         yield from python_version(
             context, pyproject.poetry_specifier(match["range"]) or specifier_of(match["range"]), *match.span("range")
         )
 
 
-def _place(text: str, requirement: Requirement) -> Place | None:
+def _place(text: str, requirement: Requirement, extras: set[str]) -> Place | None:
     start = _offset(text, requirement.line)
     for quote in "\"'":
         found = text.find(f"{quote}{requirement.text}{quote}", start)
@@ -59,12 +64,15 @@ def _place(text: str, requirement: Requirement) -> Place | None:
     # A key of Poetry's own tables: name = "^1.2"
     end = text.find("\n", start)
     end = len(text) if end < 0 else end + 1
-    name = re.match(
-        rf"""[ \t]*["']?(?P<name>{re.escape(requirement.text.partition(" ")[0])})["']?[ \t]*=""", text[start:end]
-    )
+    written = re.escape(requirement.text.partition(" ")[0])
+    name = re.match(rf"""[ \t]*["']?(?P<name>{written})["']?[ \t]*=""", text[start:end])
     if name is None:
-        return None
+        # A table of its own, or one of its keys: [tool.poetry.dependencies.NAME], NAME.version = "1"
+        name = re.match(rf"""(?:[ \t]*\[.*\.)?[ \t]*["']?(?P<name>{written})["']?[ \t]*[].]""", text[start:end])
+        return name and Place(requirement, start + name.start("name"), start + name.end("name"), None, spelled=False)
     whole = (start, end) if text[start:end].count("{") == text[start:end].count("}") else None
+    if requirement.name in extras:
+        whole = None  # Poetry refuses an extra that names what is no dependency
     return Place(requirement, start + name.start("name"), start + name.end("name"), whole, spelled=False)
 
 

@@ -59,7 +59,7 @@ def places(context: FileContext) -> Iterator[Place]:
     text = context.text
     for number, (start, end) in enumerate(_lines(text), 1):
         line = text[start:end]
-        bare = _COMMENT.sub("", line.split("\\\n")[0].rstrip("\n"))
+        bare = _COMMENT.sub("", re.split(r"\\\r?\n", line)[0].rstrip("\r\n"))
         stripped = _OPTIONS.sub("", bare).rstrip()
         lead = len(stripped) - len(stripped.lstrip())
         written = stripped.lstrip()
@@ -93,7 +93,7 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
     while position < len(text):
         stop = text.find("\n", position)
         stop = len(text) if stop < 0 else stop + 1
-        if not text[position:stop].rstrip("\n").endswith("\\") or stop == len(text):
+        if not text[position:stop].rstrip("\r\n").endswith("\\") or stop == len(text):
             yield start, stop
             start = stop
         position = stop

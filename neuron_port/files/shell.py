@@ -39,6 +39,8 @@ _OPTIONS = re.compile(r"\s*(?:\$\{?\w+\}?\s+)?--?[A-Za-z][\w.-]*(?:[=\s]|$)")
 _SHOWS_TEXT = frozenset({"echo", "printf", "grep", "sed", "awk", "log", "git", "test", "python", "python3"})
 _DIRECTIVES = {"#SBATCH": "sbatch", "#BSUB": "bsub", "#PBS": "qsub", "#$": "qsub", "#PJM": "qsub", "#COBALT": "qsub"}
 _CONTAINERS = frozenset({"docker", "podman", "singularity", "apptainer", "nvidia-docker", "enroot"})
+_READS_SCRIPTS = frozenset({"bash", "sh", "zsh", "ksh", "dash", "ssh", "sbatch", "qsub", "bsub", "srun", "salloc"})
+_SCRIPT = re.compile(r"\.(?:sh|bash|slurm|sbatch|pbs)$")
 _ASSIGNS = re.compile(r"([A-Za-z_]\w*)(=|$)")
 # Options of programs that hand variables on.
 _PASSES = {
@@ -258,9 +260,18 @@ def _inner_texts(script: Script) -> Iterator[Fragment]:
             start = text.find("=") + 1 if text.startswith("--") and "=" in text else 0
             if " " in text and _COMMAND_LINE.match(text[start:]):
                 yield word.part.cut(start, len(text))
-        name = command.words[0].text.rpartition("/")[2]
-        if name in ("bash", "sh", "ssh") and command.heredoc is not None:
+        if command.heredoc is not None and _is_read_by_shell(command):
             yield command.heredoc
+
+
+def _is_read_by_shell(command: Command) -> bool:
+    """Whether a here-document is a script: a shell or a batch system gets it, or a file that is named like one."""
+    reader = command.follower if command.words[0].text == "cat" and command.follower is not None else command
+    words = [word.text.rpartition("/")[2] for word in reader.words]
+    if words and words[0] in ("sudo", "exec"):
+        words = words[1:]
+    named = command.words[0].text in ("cat", "tee") and any(_SCRIPT.search(name) for name in [*words, command.target])
+    return named or (words[:1] != [] and words[0] in _READS_SCRIPTS)
 
 
 def command_text(part: Fragment) -> Iterator[Fragment]:

@@ -21,6 +21,7 @@ from neuron_port.files.fragment import Fragment
 # What opens and closes a run of statements.
 _OPENERS = frozenset({"then", "do", "{", "(", ")", "else", "elif"})
 _CLOSERS = frozenset({"fi", "done", "}", ")", "elif_clause", "else_clause", ";;", ";&", ";;&"})
+_ERREXIT = re.compile(r"\bset\s+(?:[-+]\w+\s+)*-(?:\w*e|o\s+errexit)|^#!.*\s-\w*e")
 _WORDS = frozenset({"word", "string", "raw_string", "extglob_pattern"})
 _EXPANSIONS = frozenset(
     {"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion", "process_substitution"}
@@ -82,7 +83,7 @@ class Command:
 
     ``sure`` is false in and beside text that the grammar could not read. ``piped`` commands stand in a pipeline,
     ``captured`` ones in ``$(...)``. ``tested`` ones are asked for their status. ``follower`` is the next command of the pipeline. ``is_list`` is set for words that are
-    kept for a later command, ``is_items`` for words that are the items of a list in another format.
+    kept for a later command, ``is_items`` for words that are the items of a list in another format. ``target`` is the file that the command writes.
     """
 
     words: list[Word]
@@ -96,6 +97,7 @@ class Command:
     tested: bool = False
     follower: Command | None = None
     heredoc: Fragment | None = None
+    target: str = ""
     is_list: bool = False
     is_items: bool = False
 
@@ -151,6 +153,8 @@ class _Reader:
         self.offsets = offsets
         self.script = Script()
         self.by_node: dict[int, Command] = {}
+        # What tree-sitter would find from the root down each time that it is asked.
+        self.parents: dict[int, Any] = {}
 
     def local(self, node: Any) -> tuple[int, int]:
         return self.offsets[node.start_byte], self.offsets[node.end_byte]
@@ -175,14 +179,25 @@ class _Reader:
                 self.script.compared += [self.word(child) for child in node.children_by_field_name("value")]
             elif kind == "declaration_command":
                 self._declaration(node)
-            elif kind == "variable_assignment" and node.parent.type not in ("command", "declaration_command"):
+            elif kind == "variable_assignment" and self.parent(node).type not in ("command", "declaration_command"):
                 self._plain(node)
             elif kind in ("simple_expansion", "expansion"):
                 for child in node.children:
                     if child.type == "variable_name":
                         start, end = self.local(child)
                         self.script.reads.setdefault(self.text[start:end], []).append(self.fragment.span(start, end))
+            for child in node.children:
+                self.parents[child.id] = node
             stack.extend(reversed(node.children))
+
+    def parent(self, node: Any) -> Any:
+        """The node around one that was met."""
+        return self.parents.get(node.id)
+
+    def _with_redirects(self, node: Any) -> Any:
+        """A command with its ``> file``, where it has one."""
+        around = self.parent(node)
+        return around if around is not None and around.type == "redirected_statement" else node
 
     def _is_fault(self, node: Any) -> bool:
         """Whether the grammar lost its way here; a joint at the end of a text is nothing that a shell minds."""
@@ -210,12 +225,13 @@ class _Reader:
         start, end = self.span(node)
         command = Command(words, start, end, sure=self._is_sure(node), removal=self._removal(node))
         command.heredoc = self._heredoc(node)
-        place = node.parent if node.parent is not None and node.parent.type == "redirected_statement" else node
-        command.piped = place.parent is not None and place.parent.type == "pipeline"
-        around = node.parent
+        command.target = self._target(node) if command.heredoc is not None else ""
+        place = self._with_redirects(node)
+        command.piped = self.parent(place) is not None and self.parent(place).type == "pipeline"
+        around = self.parent(node)
         while around is not None and not command.captured:
             command.captured = around.type == "command_substitution"
-            around = around.parent
+            around = self.parent(around)
         command.tested = self._is_tested(place)
         before = self._before_pipe(place)
         if before is not None and before in self.by_node:
@@ -232,39 +248,56 @@ class _Reader:
 
     def _is_tested(self, node: Any) -> bool:
         """Whether a command is the condition of ``if`` or ``while``."""
-        while node.parent is not None and node.parent.type in (
+        while self.parent(node) is not None and self.parent(node).type in (
             "list",
             "negated_command",
             "pipeline",
             "redirected_statement",
         ):
-            node = node.parent
-        around = node.parent
+            node = self.parent(node)
+        around = self.parent(node)
         if around is None or around.type not in ("if_statement", "elif_clause", "while_statement"):
             return False
         return not self._is_after(node, "then") and not self._is_after(node, "do")
 
-    @staticmethod
-    def _before_pipe(node: Any) -> int | None:
+    def _before_pipe(self, node: Any) -> int | None:
         """The command in front of ``|``."""
         pipe = node.prev_sibling
-        if pipe is None or pipe.type not in ("|", "|&") or pipe.prev_sibling is None:
+        if pipe is None or pipe.type not in ("|", "|&"):
             return None
         before = pipe.prev_sibling
+        if before is None:
+            # "a <<EOF | b": the grammar hangs what follows on the here-document.
+            around = self.parent(self.parent(pipe))
+            if around is None or around.type != "heredoc_redirect":
+                return None
+            before = self.parent(around)
         if before.type == "redirected_statement":
             before = before.children[0]
         return before.id
 
     def _heredoc(self, node: Any) -> Fragment | None:
-        for place in (node, node.parent):
+        for place in (node, self.parent(node)):
             if place is None or (place is not node and place.type != "redirected_statement"):
                 continue
             for child in place.children:
                 if child.type == "heredoc_redirect":
                     bodies = [inner for inner in child.children if inner.type == "heredoc_body"]
                     if bodies:
-                        return self.fragment.cut(*self.local(bodies[0]), lines=self.fragment.lines)
+                        start, end = self.local(bodies[0])
+                        while self.text[start - 1 : start] == "\t":  # behind "<<-" the grammar leaves them out
+                            start -= 1
+                        return self.fragment.cut(start, end, lines=self.fragment.lines)
         return None
+
+    def _target(self, node: Any) -> str:
+        """The name behind ``>``, which may stand in front of ``<<`` or behind it."""
+        place = self._with_redirects(node)
+        holders = [place, *(child for child in place.children if child.type == "heredoc_redirect")]
+        for child in (child for holder in holders for child in holder.children):
+            if child.type == "file_redirect" and child.children and child.children[0].type in (">", ">>", ">|"):
+                return self.word(child.children[-1]).text
+        return ""
 
     def _declaration(self, node: Any) -> None:
         keyword = self.text[slice(*self.local(node.children[0]))]
@@ -300,7 +333,7 @@ class _Reader:
         return self.local(before)[1] if before is not None else self.local(node)[0]
 
     def _plain(self, node: Any) -> None:
-        if node.parent.type == "variable_assignments":
+        if self.parent(node).type == "variable_assignments":
             # "A=1 B=2" on a line of its own.
             follower = node.next_sibling
             start, end = self.local(node)
@@ -358,16 +391,15 @@ class _Reader:
         line = self.text.rfind("\n", 0, start) + 1
         return self.text[line:start] if not self.text[line:start].strip() else None
 
-    @staticmethod
-    def _is_sure(node: Any) -> bool:
+    def _is_sure(self, node: Any) -> bool:
         """Whether neither the node nor what it stands in directly is broken."""
         if node.has_error:
             return False
-        around = node.parent
-        while around is not None and around.parent is not None:
+        around = self.parent(node)
+        while around is not None and self.parent(around) is not None:
             if around.is_error:
                 return False
-            around = around.parent
+            around = self.parent(around)
         return True
 
     # -- words ---------------------------------------------------------------------------------------------------------
@@ -446,17 +478,11 @@ class _Reader:
 
     def _removal(self, node: Any) -> Removal:
         """How a statement goes without leaving a hole."""
-        if node.parent is not None and node.parent.type == "redirected_statement":
-            node = node.parent
-        parent = node.parent
+        node = self._with_redirects(node)
+        parent = self.parent(node)
         start, end = self.local(node)
         if parent is not None and parent.type == "list":
-            first, last = parent.children[0], parent.children[-1]
-            if node.id == first.id:
-                return self._cut((start, self.local(last)[0]))
-            if node.id == last.id:
-                return self._cut((self.local(first)[1], end))
-            return self._cut((start, end), ":")
+            return self._list_removal(node, parent)
         if parent is None or parent.type in ("pipeline", "negated_command", "while_statement", "command_substitution"):
             return self._cut((start, end), ":")
         if parent.type in ("if_statement", "elif_clause") and not self._is_after(node, "then"):
@@ -472,6 +498,20 @@ class _Reader:
         if not self.fragment.lines:
             return self._cut((start, self.local(node)[1]), ":")
         return self._whole_line(start, end)
+
+    def _list_removal(self, node: Any, around: Any) -> Removal:
+        """How a side of ``a && b`` or ``a || b`` goes. It is taken to have succeeded: what ran behind it still does, and
+        what ran only after its failure still does not."""
+        start, end = self.local(node)
+        first, last = around.children[0], around.children[-1]
+        if any(child.type == "&&" for child in around.children):
+            if node.id == first.id:
+                return self._cut((start, self.local(last)[0]))
+            inner = self.parent(around) is not None and self.parent(around).type == "list"
+            if node.id == last.id and (inner or not _ERREXIT.search(self.text)):
+                return self._cut((self.local(first)[1], end))
+        # Under "set -e" a script ends when "a" fails, and goes on when "a && b" does.
+        return self._cut((start, end), ":")
 
     def _whole_line(self, start: int, end: int) -> Removal:
         line = self.text.rfind("\n", 0, start) + 1

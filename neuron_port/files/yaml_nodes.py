@@ -14,6 +14,8 @@ from neuron_port.sources.python import UnreadableFile
 # A file that is YAML only after it is filled in.
 _TEMPLATE = re.compile(r"\{\{|\{%")
 
+_PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*[ \t]+)*")
+
 
 @lru_cache(maxsize=4)
 def documents(text: str) -> tuple[Any, ...]:
@@ -64,15 +66,19 @@ def items(node: Any) -> list[Any]:
 
 
 def mappings(node: Any) -> Iterator[Any]:
-    """All mappings in a document, from the outside to the inside."""
-    if node.id == "mapping":
-        yield node
-        for key, value in node.value:
-            yield from mappings(key)
-            yield from mappings(value)
-    elif node.id == "sequence":
-        for item in node.value:
-            yield from mappings(item)
+    """All mappings in a document, from the outside to the inside; what aliases stand for comes once."""
+    seen: set[int] = set()
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        if node.id == "scalar" or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.id == "mapping":
+            yield node
+            stack += reversed([each for entry in node.value for each in entry])
+        else:
+            stack += reversed(node.value)
 
 
 def scalar(node: Any) -> str:
@@ -81,8 +87,11 @@ def scalar(node: Any) -> str:
 
 
 def span(node: Any) -> tuple[int, int]:
-    """Where a node stands, without the space behind it."""
-    return node.start_mark.index, _end(node)
+    """Where a node stands, without the space behind it, and a scalar without the anchor and the tag in front of it."""
+    start = node.start_mark.index
+    if node.id == "scalar" and node.start_mark.buffer is not None:
+        start += _PROPERTIES.match(node.start_mark.buffer, node.start_mark.pointer).end() - node.start_mark.pointer
+    return start, _end(node)
 
 
 def _end(node: Any) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from neuron_port.project.requirement import Requirement, from_text, specifier_of
 
 _HEADER = re.compile(r"\s*\[+\s*(?P<name>[^\[\]#]+?)\s*\]+")
@@ -87,6 +89,12 @@ def _poetry(document: dict[str, Any]) -> Iterator[tuple[str, str | None, str | N
                     yield name, version if isinstance(version, str) else None, marker
 
 
+def poetry_extras(text: str) -> set[str]:
+    """The packages, by their canonical names, that extras of Poetry name: optional dependencies of the same file."""
+    extras = _table(parse_toml(text), "tool", "poetry", "extras")
+    return {canonicalize_name(name) for names in extras.values() for name in _strings(names)}
+
+
 def poetry_specifier(text: str | None) -> Any:
     """Poetry's caret, tilde and bare versions as a specifier; ``None`` for alternatives (``||``) and what is unknown."""
     if text is None or "|" in text:
@@ -145,7 +153,7 @@ class _Lines:
 
     def of_key(self, name: str) -> int:
         """The line with the key ``name`` in a table of dependencies; the next one when it is asked for again."""
-        wanted = re.compile(rf"""\s*["']?{re.escape(name)}["']?\s*=""")
+        wanted = re.compile(rf"""\s*["']?{re.escape(name)}["']?\s*(?:\.[^=]*)?=""")
         start = self._after.get(f"={name}", 0)
         header = ""
         for number, line in enumerate(self._lines, 1):

@@ -168,3 +168,31 @@ def test_types_of_sharded_training():
     assert fixed("mixed_precision:\n  param_dtype: fp16\n  reduce_dtype: float16\n") == (
         "mixed_precision:\n  param_dtype: bf16\n  reduce_dtype: bfloat16\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "a: &d cuda\nmodel:\n  device: *d\ndata:\n  device: *d\n",
+            "a: &d neuron\nmodel:\n  device: *d\ndata:\n  device: *d\n",
+        ),
+        ('device: &d "cuda"\n', 'device: &d "neuron"\n'),
+        ("device: !!str cuda\n", "device: !!str neuron\n"),
+        ("a: &m\n  device: cuda\nb:\n  <<: *m\n", "a: &m\n  device: neuron\nb:\n  <<: *m\n"),
+        ("device: ${oc.env:DEVICE,cuda}\n", "device: ${oc.env:DEVICE,neuron}\n"),
+        ("device: '${oc.env:DEVICE, \"cuda\"}'\n", "device: '${oc.env:DEVICE, \"neuron\"}'\n"),
+    ],
+)
+def test_anchors_tags_and_defaults_stay(before: str, after: str) -> None:
+    assert fixed(before) == after
+    assert fixed(after) == after
+
+
+def test_a_finding_behind_several_aliases_is_one_finding() -> None:
+    assert found("a: &d cuda\nb:\n  device: *d\nc:\n  device: *d\n") == [(1, 7, "NP860", "warning")]
+
+
+def test_aliases_of_aliases_take_no_time() -> None:
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30))]
+    assert fixed("\n".join([*lines, "device: cuda"]) + "\n").endswith("device: neuron\n")

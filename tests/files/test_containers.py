@@ -99,3 +99,26 @@ def test_broken_yaml_is_refused() -> None:
     with pytest.raises(UnreadableFile) as error:
         compose.check("a: [1\nb: 2\n")
     assert error.value.row == 2
+
+
+RESERVED = "deploy:\n      resources:\n        reservations:\n          devices:\n"
+
+
+def test_an_override_need_not_say_what_a_service_is_made_of() -> None:
+    text = "services:\n  a:\n    runtime: nvidia\n"
+    assert found(compose.inspect, text, "docker-compose.gpu.yml") == [("NP851", "runtime: nvidia")]
+    assert found(compose.inspect, text, "services.yml") == []
+
+
+def test_a_gpu_beside_other_devices_is_reported() -> None:
+    text = (
+        f"services:\n  a:\n    image: x\n    {RESERVED}            - driver: nvidia\n"
+        "              capabilities: [gpu]\n            - driver: other\n              capabilities: [x]\n"
+    )
+    assert [code for code, _ in found(compose.inspect, text, "compose.yml")] == ["NP851"]
+    assert fixed(compose.inspect, text, "compose.yml") == text
+
+
+def test_what_an_alias_stands_for_is_changed_once() -> None:
+    before = POD + "    resources:\n      limits: &all\n        nvidia.com/gpu: 1\n      requests: *all\n"
+    assert fixed(kubernetes.inspect, before, "pod.yaml") == before.replace("nvidia.com/gpu", "aws.amazon.com/neuron")

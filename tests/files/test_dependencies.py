@@ -174,3 +174,36 @@ def test_malformed_files(name, text, row, message):
 )
 def test_what_is_left_alone(text):
     assert found("requirements.txt", text) == []
+
+
+def test_requirements_of_setup_cfg_are_found_where_they_stand() -> None:
+    text = "[options.extras_require]\na =\n    flash-attn\n    numpy\n[options]\ninstall_requires =\n    flash-attn\n    scipy\n"
+    assert [row for row, *_ in found("setup.cfg", text)] == [3, 7]
+    assert fixed("setup.cfg", text) == text.replace("    flash-attn\n", "")
+
+
+def test_lines_of_windows_go_as_a_whole() -> None:
+    text = '[project]\r\ndependencies = [\r\n  "flash-attn",\r\n  "numpy",\r\n]\r\n'
+    assert fixed("pyproject.toml", text) == '[project]\r\ndependencies = [\r\n  "numpy",\r\n]\r\n'
+    text = "flash-attn==2.6 \\\r\n    --hash=sha256:aa\r\nnumpy==1.0 \\\r\n    --hash=sha256:bb\r\n"
+    assert fixed("requirements.txt", text) == "numpy==1.0 \\\r\n    --hash=sha256:bb\r\n"
+
+
+def test_every_form_of_a_table_of_poetry_is_seen() -> None:
+    text = (
+        '[tool.poetry.dependencies]\nbitsandbytes.version = "0.41"\nflash-attn = {version = "*", optional = true}\n'
+        '[tool.poetry.dependencies.nvidia-ml-py]\nversion = "1"\n[tool.poetry.extras]\ngpu = ["flash_attn"]\n'
+    )
+    assert [row for row, *_ in found("pyproject.toml", text)] == [2, 3, 4]
+    assert fixed("pyproject.toml", text) == text  # tables of their own, and what an extra names, are for a person
+
+
+def test_indexes_of_uv_in_lists_are_seen() -> None:
+    text = '[tool.uv]\nextra-index-url = [\n  "https://download.pytorch.org/whl/cu124",\n]\n'
+    assert found("pyproject.toml", text) == [(3, 4, "NP833", "warning")]
+
+
+def test_a_requirement_in_three_quotes_has_no_fix() -> None:
+    text = '[project]\ndependencies = ["""flash-attn"""]\n'
+    (finding,) = ENGINE.check_text(text, "pyproject.toml")
+    assert finding.code == "NP830" and finding.fix is None

@@ -27,6 +27,17 @@ def fix(text: str) -> str:
         ("ENV A=1 \\\n    # note\n    NCCL_DEBUG=INFO\n", "ENV A=1\n"),
         ("ENV NCCL_DEBUG=INFO \\\n    NCCL_IB_DISABLE=1\nRUN a\n", "RUN a\n"),
         ("ENV CUDA_LAUNCH_BLOCKING=1\n", "ENV NEURON_LAUNCH_BLOCKING=1\n"),
+        # Docker joins the next instruction to an empty line behind a backslash.
+        (
+            "RUN pip install numpy \\\n    # fast\n    flash-attn\nRUN a\n",
+            "RUN pip install numpy\nRUN a\n",
+        ),
+        (
+            "RUN pip install numpy \\\n    # fast\n    flash-attn \\\n    # slow\n    scipy\n",
+            "RUN pip install numpy \\\n    # slow\n    scipy\n",
+        ),
+        ("# escape=`\nRUN pip install numpy `\n    flash-attn\nRUN a\n", "# escape=`\nRUN pip install numpy\nRUN a\n"),
+        ("RUN pip install flash-attn || echo no\n", "RUN : || echo no\n"),
         (
             "RUN a && \\\n    # nvidia-smi\n    nvidia-smi && \\\n    b\n",
             "RUN a && \\\n    # nvidia-smi\n    neuron-ls && \\\n    b\n",
@@ -107,3 +118,20 @@ def test_a_line_without_instruction_is_refused() -> None:
     with pytest.raises(UnreadableFile) as error:
         dockerfile.check("FROM a\n\nhello world\n")
     assert (error.value.row, str(error.value)) == (3, "'hello' is no instruction of a Dockerfile")
+
+
+def test_a_script_that_is_copied_from_a_here_document_is_read() -> None:
+    text = "COPY <<EOF /opt/run.sh\nexport NCCL_DEBUG=INFO\ntorchrun --nproc_per_node=gpu t.py\nEOF\nCMD a\n"
+    assert fix(text) == "COPY <<EOF /opt/run.sh\ntorchrun --nproc_per_node=auto t.py\nEOF\nCMD a\n"
+
+
+def test_a_here_document_for_another_interpreter_is_no_shell_code() -> None:
+    text = "RUN <<EOF\n#!/usr/bin/env python3\nprint('nvidia-smi')\nEOF\nCOPY <<EOF /a.txt\nnvidia-smi\nEOF\n"
+    assert found(dockerfile.inspect, text, "Dockerfile") == []
+
+
+@pytest.mark.parametrize("form", ["$BASE", "${BASE}", "${BASE:-nvidia/cuda:12.4.1-devel-ubuntu22.04}"])
+def test_an_image_in_a_variable_is_reported(form: str) -> None:
+    text = f"ARG BASE=nvidia/cuda:12.4.1-devel-ubuntu22.04\nFROM {form}\n"
+    codes = [code for code, _ in found(dockerfile.inspect, text, "Dockerfile")]
+    assert codes == ["NP850"] * (2 if ":-" in form else 1)

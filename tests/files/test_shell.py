@@ -328,3 +328,74 @@ def test_a_package_that_becomes_several_is_quoted() -> None:
 def test_a_version_in_a_variable() -> None:
     assert [code for code, _ in codes("pip install flash-attn==${V}\n")] == ["NP830"]
     assert codes("pip install $PACKAGES\n") == []
+
+
+# -- what hangs on a statement that goes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("export NCCL_DEBUG=INFO || exit 1\n", ": || exit 1\n"),
+        ("pip install flash-attn || echo none\n", ": || echo none\n"),
+        ("run || export NCCL_DEBUG=INFO\n", "run || :\n"),
+        ("export NCCL_DEBUG=INFO && run\n", "run\n"),
+        ("run && export NCCL_DEBUG=INFO\n", "run\n"),
+        ("set -e\n[ -z $Q ] && export NCCL_DEBUG=INFO\n", "set -e\n[ -z $Q ] && :\n"),
+        ("set -euo pipefail\nrun && export NCCL_DEBUG=INFO && more\n", "set -euo pipefail\nrun && more\n"),
+        ("#!/bin/bash -e\nrun && export NCCL_DEBUG=INFO\n", "#!/bin/bash -e\nrun && :\n"),
+    ],
+)
+def test_what_follows_success_or_failure_still_does(before: str, after: str) -> None:
+    assert fix(before) == after
+    assert fix(after) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("torchrun --nproc_per_node=${N:-gpu} t.py\n", "torchrun --nproc_per_node=${N:-auto} t.py\n"),
+        (
+            'torchrun --nproc_per_node="${N:-$(nvidia-smi -L | wc -l)}" t.py\n',
+            'torchrun --nproc_per_node="${N:-auto}" t.py\n',
+        ),
+        ('python t.py --device "${D:-cuda:0}"\n', 'python t.py --device "${D:-neuron}"\n'),
+        ("python t.py --backend=${1-nccl}\n", "python t.py --backend=${1-neuron}\n"),
+    ],
+)
+def test_defaults_of_variables_are_values(before: str, after: str) -> None:
+    assert fix(before) == after
+
+
+def test_a_default_number_of_processes_is_a_note() -> None:
+    text = "torchrun --nproc_per_node=${2:-4} t.py\n"
+    (report,) = reports(shell.inspect, text)
+    assert report.rule.code == "NP810" and report.message.startswith("4 processes") and not report.edits
+
+
+def test_two_variables_are_no_default() -> None:
+    text = "python t.py --device ${D:-cuda}${N:-0}\n"
+    assert fix(text) == text
+
+
+# -- scripts in here-documents -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "head", ["sbatch <<EOT", "cat <<'EOT' | bash", "cat <<EOT > job.sh", "cat > jobs/a.slurm <<EOT", "tee job.sh <<EOT"]
+)
+def test_a_script_in_a_here_document_is_read(head: str) -> None:
+    before = f"{head}\n#!/bin/bash\nexport NCCL_DEBUG=INFO\ntorchrun --nproc_per_node=gpu t.py\nEOT\n"
+    assert fix(before) == f"{head}\n#!/bin/bash\ntorchrun --nproc_per_node=auto t.py\nEOT\n"
+
+
+def test_other_here_documents_are_text() -> None:
+    text = (
+        "cat <<EOT > notes.txt\nexport NCCL_DEBUG=INFO\nEOT\ncat <<EOT | grep x\ntorchrun --nproc_per_node=gpu\nEOT\n"
+    )
+    assert codes(text) == []
+
+
+def test_tabs_in_front_of_a_here_document_stay_with_their_lines() -> None:
+    before = "bash <<-EOT\n\texport NCCL_DEBUG=INFO\n\tpython t.py\n\tEOT\n"
+    assert fix(before) == "bash <<-EOT\n\tpython t.py\n\tEOT\n"
