@@ -114,6 +114,10 @@ def _is_past(site: Site, node: ast.expr, depth: int) -> bool:
             return bool(_PAST.search(node.id))
         kinds = (BindingKind.UNPACK, BindingKind.ASSIGN)
         return any(
-            item.kind in kinds and item.value is not None and _is_past(site, item.value, depth + 1) for item in bindings
+            item.kind in kinds
+            and item.value is not None
+            and item.node.lineno <= node.lineno  # what is assigned further below is not it yet
+            and _is_past(site, item.value, depth + 1)
+            for item in bindings
         )
     return False

@@ -388,10 +388,15 @@ def _occasional(node: ast.AST, owner: ast.AST | None) -> bool:
                 return True
         if isinstance(around, ast.IfExp) and child is around.body and _is_rare(around.test):
             return True
-        if isinstance(around, (ast.ExceptHandler, ast.Raise, ast.Assert)):
+        if isinstance(around, (ast.ExceptHandler, ast.Raise, ast.Assert)) or _is_message(around):
             return True
         child = around
     return False
+
+
+def _is_message(node: ast.AST) -> bool:
+    """``check(ok, lambda: f"...")``: a text that is only made when a check fails."""
+    return isinstance(node, ast.Lambda) and isinstance(node.body, (ast.JoinedStr, ast.Constant))
 
 
 def _is_first(around: ast.If) -> bool:

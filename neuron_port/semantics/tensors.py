@@ -15,6 +15,7 @@ import ast
 from dataclasses import dataclass
 
 from neuron_port.semantics.guards import same_chain
+from neuron_port.semantics.loops import container_of
 from neuron_port.semantics.module import Module
 from neuron_port.semantics.nearest import nearest
 from neuron_port.semantics.receivers import Evidence, Grade, Receivers
@@ -427,7 +428,7 @@ class Tensors:
             return self.on_host(node.operand if isinstance(node, ast.UnaryOp) else node.value, depth + 1)
         if isinstance(node, ast.Name) and hasattr(node, "scope"):
             found = [binding for binding in self.module.bindings(node) if binding.kind is not BindingKind.AUGMENT]
-            if not found or any(binding.kind is not BindingKind.ASSIGN or binding.value is None for binding in found):
+            if not found or any(_source(binding) is None for binding in found):
                 return False
             last = nearest(found, node) if len(found) > 1 else None
             found = [last] if last is not None else found
@@ -435,7 +436,7 @@ class Tensors:
                 return False
             self._open.update(map(id, found))
             try:
-                return all(self.on_host(binding.value, depth + 1) for binding in found)
+                return all(self.on_host(_source(binding), depth + 1) for binding in found)
             finally:
                 self._open.difference_update(map(id, found))
         if isinstance(node, ast.Call):
@@ -457,11 +458,20 @@ class Tensors:
             return False
         if function.attr in _HOST_METHODS:
             return True
+        if function.attr == "to" and node.args and (self.module.qualname(node.args[0]) or "").startswith("torch."):
+            return self.on_host(function.value, depth + 1)  # another type, in the same place
         if function.attr == "to":
             return bool(node.args) and isinstance(node.args[0], ast.Constant) and node.args[0].value == "cpu"
         if function.attr in ("cuda", "neuron"):
             return False
         return self.on_host(function.value, depth + 1)
+
+
+def _source(binding: Binding) -> ast.expr | None:
+    """The value that a name gets, or the container whose elements it gets in a loop."""
+    if binding.kind is BindingKind.LOOP:
+        return container_of(binding)
+    return binding.value if binding.kind is BindingKind.ASSIGN else None
 
 
 def _is_read(value: ast.expr | None) -> bool:

@@ -84,6 +84,33 @@ def test_forward(line):
 
 
 @pytest.mark.parametrize(
+    ("lines", "count"),
+    [
+        ("rows = k\nfor row in x:\n    row.tolist()", 1),
+        ("for row, n in zip(x, y):\n    n.item()", 1),
+        ("check(n == 3, lambda: f'got {int(x)}')", 0),
+        ("check(n == 3, lambda: int(x))", 1),
+    ],
+)
+def test_elements_and_messages(lines, count):
+    assert len(found(FORWARD, lines)) == count
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "for row in rows:\n    row.tolist()",
+        "for i, row in enumerate(rows):\n    row.tolist()",
+        "for n, row in zip(y, rows):\n    int(row)",
+        "rows.sum(1).to(torch.long).tolist()",
+    ],
+)
+def test_elements_of_what_is_on_the_host(lines):
+    (move,) = found(FORWARD, "rows = x.detach().cpu()\n" + lines)
+    assert move[0] == 16
+
+
+@pytest.mark.parametrize(
     "line", ["float(n)", "int(k)", "int(x.shape[0])", "bool(self.training)", "x.cpu() if x.is_cuda else x"]
 )
 def test_numbers_and_other_devices(line):
