@@ -45,3 +45,17 @@ def test_suppressed_errors():
     assert_ported(before, before, target="portable")
     assert_ported(before, before, level="safe")
     assert [each.code for each in check(before.replace("True", "False"))] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("return torch.utils.checkpoint.checkpoint(block, x)", [(16, "info")]),
+        ("return torch.utils.checkpoint.checkpoint(block, F.dropout(x))", [(16, "warning")]),
+        ("return torch.utils.checkpoint.checkpoint_sequential(block, 2, F.dropout(x))", [(16, "warning")]),
+        ("return torch.utils.checkpoint.checkpoint(block, F.dropout(x), preserve_rng_state=False)", []),
+    ],
+)
+def test_a_checkpoint_keeps_the_state_of_random_numbers(line, expected):
+    assert found(COMPILED, line, "NP613") == expected
+    assert found(FORWARD, line, "NP613") == []
