@@ -16,6 +16,9 @@ from torch._subclasses.fake_tensor import (
     FakeTensor,
     FakeTensorMode,
 )
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils.data import DataLoader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from . import dtypes, kernels, memory, observation, state
 from .observation import log
@@ -91,10 +94,25 @@ def swap_tensors(one: Tensor, other: Tensor) -> None:
 _mode: ShapeOnlyMode | None = None
 
 
+_iter, _next = DataLoader.__iter__, _BaseDataLoaderIter.__next__
+
+
+def _loader(self: Any) -> Any:
+    with _disable_current_modes():
+        return _iter(self)
+
+
+def _batch(self: Any) -> Any:
+    """Data loaders shuffle and seed by values: batches are made as ever, and become fake where something is computed."""
+    with _disable_current_modes():
+        return _next(self)
+
+
 def start() -> None:
     """Fake tensors from here on, in this thread."""
     global _mode
     if _mode is None:
+        DataLoader.__iter__, _BaseDataLoaderIter.__next__ = _loader, _batch
         torch.__future__.set_swap_module_params_on_conversion(False)
         torch.utils.swap_tensors = swap_tensors
         _mode = ShapeOnlyMode()
@@ -107,4 +125,5 @@ def stop() -> None:
     if _mode is not None:
         _mode.__exit__(None, None, None)
         torch.utils.swap_tensors = _swap
+        DataLoader.__iter__, _BaseDataLoaderIter.__next__ = _iter, _next
         _mode = None

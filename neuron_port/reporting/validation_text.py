@@ -22,9 +22,9 @@ def lines(judgement: Judgement, paint: Paint, width: int = 80, whole: bool = Fal
     """Yield the lines of the report; ``whole`` leaves every place and operation as long as it is."""
     room = _UNCUT if whole else width
     device = "the emulated neuron device" if judgement.device == "emulated" else "the neuron device"
-    yield paint.bold(f"Seen on {device} ({judgement.version or 'not started'})")
+    yield paint.bold(f"Seen on {device} ({judgement.version or 'no record'})")
     ranks = f", {judgement.ranks} ranks" if judgement.ranks > 1 else ""
-    yield f"  {judgement.steps} steps, {judgement.executed} operator calls on the device{ranks}"
+    yield f"  {_times(judgement.steps, 'step')}, {_times(judgement.executed, 'operator call')} on the device{ranks}"
     yield f"  peak {size(judgement.peak)} of tensors in a core (24 GiB there), {judgement.seconds:.1f} s"
     if judgement.compile_seconds:
         yield f"  {judgement.compile_seconds:.1f} s of them in the compiler"
@@ -54,6 +54,10 @@ def lines(judgement: Judgement, paint: Paint, width: int = 80, whole: bool = Fal
             + (f" (also {', '.join(list(rules)[1:])})" if len(rules) > 1 else ""),
             width,
         )
+
+
+def _times(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def size(count: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import threading
 import time
 import traceback
 import warnings
@@ -21,6 +22,7 @@ from neuron_port.validation.observer import NoDevice, observer
 from neuron_port.validation.record import Failure, Record
 from neuron_port.validation.request import NO_DEVICE, VARIABLE, Request
 from neuron_port.validation.steps import Finished, Steps
+from neuron_port.validation.termination import on_termination
 
 
 def main() -> None:
@@ -48,13 +50,24 @@ def main() -> None:
         # Dynamo would tell the user about hooks that are not theirs.
         warnings.filterwarnings("ignore", message="Using `torch.compile.module.` when there are global hooks")
     steps.install()
+
+    def complete() -> None:
+        record.steps = steps.made
+        record.seconds = time.perf_counter() - begun
+        watching.finish(record)
+
+    def terminated() -> None:
+        record.ended = "timeout"
+        complete()
+        record.write(folder)
+
+    on_termination(terminated)
+    _watch_threads()
     try:
         record.status = _run(request, record)
     except Finished:
         record.ended = "steps"
-    record.steps = steps.made
-    record.seconds = time.perf_counter() - begun
-    watching.finish(record)
+    complete()
     if capture:
         capture.write(folder / f"rank-{record.rank}.pt")
     record.write(folder)
@@ -81,14 +94,40 @@ def _run(request: Request, record: Record) -> int:
 
 def _failed(record: Record, error: BaseException) -> None:
     """Note the exception with the user's line: the innermost frame of the user's code, else of an installed package."""
+    record.ended = "error"
+    record.failure = Failure(type(error).__name__, _said(error), *_place(error))
+
+
+def _place(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return error.filename, error.lineno
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if rank_of_file(frame.filename) == 0]
     others = [frame for frame in frames if rank_of_file(frame.filename) == 1]
     frame = (own or others or list(frames) or [None])[-1]
-    record.ended = "error"
-    record.failure = Failure(
-        type(error).__name__, str(error), frame.filename if frame else "", (frame.lineno or 0) if frame else 0
-    )
+    return (frame.filename, frame.lineno or 0) if frame else ("", 0)
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return error.msg or ""
+    try:
+        return str(error)
+    except Exception:
+        return "an exception that cannot be printed"
+
+
+def _watch_threads() -> None:
+    """An exception that ends a thread ends no process, but it is no pass either."""
+    before = threading.excepthook
+
+    def ended(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
+            text = f"{type(args.exc_value).__name__}: {_said(args.exc_value)}"
+            log.record("thread", text.partition("\n")[0], where=Place(*_place(args.exc_value)))
+        before(args)
+
+    threading.excepthook = ended
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from neuron_port.validation.rules import rule_of
 KINDS = {
     "refused": "refused by the device",
     "old-platform": "asked the old platform",
+    "thread": "a thread ended by an exception",
     "order": "device chosen before the process group",
     "fallback": "ran on the CPU",
     "recompile": "compiled again after the first step",
@@ -113,6 +115,8 @@ def judge(outcome: Outcome, pairs: Sequence[Pair] = (), fail_on: Sequence[str] =
     for kind in _ALWAYS:
         if counted[kind] and failure is None:
             problems.append(f"{counted[kind]} times {KINDS[kind]}")
+    if counted["thread"]:
+        problems.append("a thread of the program ended by an exception")
     if "fallback" in fail_on and counted["fallback"]:
         problems.append(f"{counted['fallback']} operator calls ran on the CPU (--fail-on fallback)")
     if "recompile" in fail_on and counted["recompile"]:
@@ -148,16 +152,27 @@ def judge(outcome: Outcome, pairs: Sequence[Pair] = (), fail_on: Sequence[str] =
 def _ended(outcome: Outcome, failure: Failure | None) -> list[str]:
     if outcome.timed_out:
         return [f"the run was ended after {outcome.request.timeout:g} s"]
-    found = []
+    # A rank that leaves breaks the collectives of the others: name it first.
+    left = [record for record in outcome.records if record.status and record.failure is None and record.ended == "exit"]
+    who = [f"rank {record.rank}" if outcome.request.processes else "the program" for record in left]
+    found = [f"{name} left with status {record.status}" for name, record in zip(who, left)]
     if failure is not None:
         where = f" at {failure.file}:{failure.line}" if failure.line else ""
         found.append(f"{failure.kind}{where}: {failure.message.strip().partition(chr(10))[0]}")
-    elif any(record.status for record in outcome.records):
-        found.append(f"the program left with status {max(record.status for record in outcome.records)}")
-    elif outcome.lost:
+    elif outcome.lost and not left:
         ranks = ", ".join(map(str, outcome.lost))
-        found.append(f"the process of rank {ranks} died without a record (status {outcome.status})")
+        found.append(f"the process of rank {ranks} died without a record ({_status(outcome.status)})")
     return found
+
+
+def _status(number: int) -> str:
+    """What a process left with: its status, or the signal that ended it."""
+    if number < 0:
+        try:
+            return signal.Signals(-number).name
+        except ValueError:
+            pass
+    return f"status {number}"
 
 
 def _merged(outcome: Outcome) -> tuple[Observation, ...]:

@@ -26,7 +26,7 @@ class Net(nn.Module):
 
 
 def found(template: str, line: str) -> list[tuple[int, str]]:
-    findings = check(template.format(line=line))
+    findings = check(template.format(line=line.replace("\n", "\n        ")))
     return [(finding.location.column, finding.message) for finding in findings if finding.code == "NP630"]
 
 
@@ -88,8 +88,8 @@ def test_forward(line):
     [
         ("rows = k\nfor row in x:\n    row.tolist()", 1),
         ("for row, n in zip(x, y):\n    n.item()", 1),
-        ("check(n == 3, lambda: f'got {int(x)}')", 0),
-        ("check(n == 3, lambda: int(x))", 1),
+        ("check(n == 3, lambda: f'got {int(y)}')", 0),
+        ("check(n == 3, lambda: int(y))", 1),
     ],
 )
 def test_elements_and_messages(lines, count):

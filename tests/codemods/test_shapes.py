@@ -169,6 +169,13 @@ def test_caches_grow() -> None:
     assert found(forward(*lines, parameters="x, layer_past=None"), "NP607") == [("NP607", 9, 17, "warning")]
 
 
+def test_a_cache_is_what_was_assigned_before() -> None:
+    lines = ("k = torch.cat([k, self.bias_k])", "if static:", "    k = past_key", "return k")
+    assert found(forward(*lines, parameters="x, k, past_key=None, static=False"), "NP607") == []
+    lines = ("k = x.view(n, -1)", "k = torch.cat([k, x])", "if static:", "    k = past_key", "return k")
+    assert found(forward(*lines, parameters="x, n, past_key=None, static=False"), "NP607") == []
+
+
 @pytest.mark.parametrize("piece", ["past_values", "x", "feat_cache[0][:, -1:]", "padding"])
 def test_other_concatenations(piece: str) -> None:
     source = forward(f"return torch.cat([{piece}, y])", parameters="x, y, past_values, feat_cache, padding")

@@ -55,3 +55,14 @@ def test_a_value_is_asked_for(fake, ask):
     x = torch.ones(3, device="neuron")
     with pytest.raises(shape_only.ValueNeeded, match=r"needs the values of a tensor.*test_shape_only.py:\d+"):
         ask(x)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_batches_are_made_as_ever(fake, workers):
+    rows = [(torch.full((4,), float(n)), n) for n in range(6)]
+    loader = torch.utils.data.DataLoader(rows, batch_size=2, shuffle=True, num_workers=workers)
+    shapes = []
+    for values, numbers in loader:
+        shapes.append((values.shape, numbers.shape))
+        assert F.linear(values.to("neuron"), torch.ones(3, 4, device="neuron")).shape == (2, 3)
+    assert shapes == [((2, 4), (2,))] * 3

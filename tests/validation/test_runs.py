@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -116,7 +115,7 @@ def _runs(pid: int) -> bool:
 
 def test_a_process_that_dies_is_named(judged) -> None:
     judgement = judged("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
-    assert judgement.problems == (f"the process of rank 0 died without a record (status {-signal.SIGKILL})",)
+    assert judgement.problems == ("the process of rank 0 died without a record (SIGKILL)",)
 
 
 def test_two_ranks(judged) -> None:
@@ -206,3 +205,89 @@ def test_no_device_is_said(program, tmp_path) -> None:
     done = run("program.py", "--device", "neuron", cwd=tmp_path)
     assert done.returncode == 2
     assert "torch_neuronx cannot be imported" in done.stderr
+
+
+def test_a_syntax_error_is_shown_at_its_line(judged) -> None:
+    judgement = judged("import torch\ndef f(:\n    pass\n")
+    assert (Path(judgement.failure.file).name, judgement.failure.line) == ("program.py", 2)
+
+
+def test_an_exception_that_cannot_be_printed_is_no_loss(judged) -> None:
+    judgement = judged(
+        """
+        import torch
+        class Odd(Exception):
+            def __str__(self):
+                raise RuntimeError
+        x = torch.ones(2, device="neuron")
+        raise Odd
+        """
+    )
+    assert (judgement.failure.kind, judgement.failure.line, judgement.executed > 0) == ("Odd", 7, True)
+
+
+def test_a_run_out_of_time_tells_what_it_saw(judged) -> None:
+    judgement = judged(
+        """
+        import torch
+        x = torch.ones(2, device="neuron")
+        while True:
+            x.sum().item()
+        """,
+        timeout=15.0,
+    )
+    assert judgement.problems == ("the run was ended after 15 s",)
+    assert judgement.executed > 0 and [line for line, *_ in seen(judgement, "sync")] == [5]
+
+
+def test_workers_of_a_program_can_still_be_ended(judged) -> None:
+    judgement = judged(
+        """
+        import multiprocessing, os, signal, time, torch
+        x = torch.ones(2, device="neuron") + 1
+        worker = multiprocessing.get_context("fork").Process(target=time.sleep, args=(100,))
+        worker.start()
+        time.sleep(0.5)
+        worker.terminate()
+        worker.join(20)
+        assert worker.exitcode == -signal.SIGTERM
+        """
+    )
+    assert judgement.passed, judgement.problems
+
+
+def test_a_rank_that_leaves_is_not_hidden_by_the_others(judged) -> None:
+    judgement = judged(
+        """
+        import sys, torch
+        import torch.distributed as dist
+        dist.init_process_group("neuron")
+        x = torch.ones(3, device="neuron")
+        if dist.get_rank() == 1:
+            sys.exit(4)
+        dist.all_reduce(x)
+        """,
+        processes=2,
+    )
+    assert judgement.problems[0] == "rank 1 left with status 4"
+
+
+def test_an_exception_in_a_thread_is_no_pass(judged) -> None:
+    judgement = judged(
+        """
+        import threading, torch
+        def work():
+            x = torch.ones(2, device="neuron") + 1
+            raise ValueError("lost")
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        """
+    )
+    assert judgement.problems == ("a thread of the program ended by an exception",)
+    assert seen(judgement, "thread") == [(5, "ValueError: lost", 1)]
+
+
+def test_a_signal_is_called_by_its_name(judged) -> None:
+    judgement = judged("import os, signal, torch\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+    assert judgement.problems == ("the process of rank 0 died without a record (SIGSEGV)",)
