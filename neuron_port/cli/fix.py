@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from neuron_port.cli.errors import Refusal
 from neuron_port.cli.options import project_options, report_options, run_options
 from neuron_port.cli.rehearsal import FixCommand, program, rehearse
 from neuron_port.cli.terminal import color_option
@@ -56,6 +57,8 @@ def command(
     from neuron_port.findings import Applicability
     from neuron_port.reporting.report import Report
 
+    if not validated and (processes, steps, timeout) != (None, None, None):
+        raise Refusal("--nproc-per-node, --steps and --timeout are about the run of --validate")
     session = Session.open(**project)
     script = program(session.paths) if validated else None
     level = Applicability.UNSAFE if unsafe_fixes else Applicability.SAFE

@@ -34,6 +34,8 @@ def program(paths: Sequence[Path]) -> Path:
     Raises:
         Refusal: it cannot be run.
     """
+    if paths and str(paths[0]) != "-" and not paths[0].exists():
+        raise Refusal(f"no such file or folder: {paths[0]}")
     if not paths or not paths[0].is_file() or paths[0].suffix not in (".py", ".ipynb"):
         raise Refusal("--validate needs a program to run: a Python file or a notebook as the first path")
     return paths[0]

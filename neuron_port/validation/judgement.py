@@ -107,7 +107,12 @@ def judge(outcome: Outcome, pairs: Sequence[Pair] = (), fail_on: Sequence[str] =
     if records and not problems and not all(record.reached for record in records):
         silent = [record.rank for record in records if not record.reached]
         ranks = "" if len(records) == 1 else f" on rank {', '.join(map(str, silent))}"
-        problems.append(f"the device was never reached{ranks}: everything ran on the CPU")
+        moved = any(each.kind == "copy" for record in records for each in record.seen)
+        problems.append(
+            f"nothing was computed on the device{ranks}: tensors were only moved there"
+            if moved
+            else f"the device was never reached{ranks}: everything ran on the CPU"
+        )
     counted = {kind: sum(each.count for each in observations if each.kind == kind) for kind in KINDS}
     # The program went on behind an import that failed: it asked whether the package is there.
     asked = sum(each.count for each in observations if each.operation.startswith("import "))

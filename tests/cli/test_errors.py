@@ -25,6 +25,11 @@ from made_project import run, shell_command, shell_environment
             ("check", "--statistics", "--format", "github"),
             "--statistics has no github format (see neuron-port check --help)",
         ),
+        (("fix", "--validate", "nowhere.py"), "no such file or folder: nowhere.py"),
+        (
+            ("fix", "--timeout", "3", "neuron-port.toml"),
+            "--nproc-per-node, --steps and --timeout are about the run of --validate",
+        ),
         (("check", "-", "a.py"), "- (standard input) and other paths do not go together"),
         (("check", "--stdin-filename", "a.py"), "--stdin-filename needs - as the path"),
         (("check", "--no-config", "--config", "neuron-port.toml"), "--config and --no-config do not go together"),

@@ -291,3 +291,8 @@ def test_an_exception_in_a_thread_is_no_pass(judged) -> None:
 def test_a_signal_is_called_by_its_name(judged) -> None:
     judgement = judged("import os, signal, torch\nos.kill(os.getpid(), signal.SIGSEGV)\n")
     assert judgement.problems == ("the process of rank 0 died without a record (SIGSEGV)",)
+
+
+def test_tensors_that_are_only_moved_compute_nothing(judged) -> None:
+    judgement = judged('import torch\nx = torch.ones(2).to("neuron")\n')
+    assert judgement.problems == ("nothing was computed on the device: tensors were only moved there",)
