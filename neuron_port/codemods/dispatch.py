@@ -40,7 +40,7 @@ def inspect(context: Context, rules: RuleSet) -> list[Report]:
         if found and site.rule.family in _ABOUT_NEURON and context.guards.elsewhere(site.node):
             for report in found:
                 report.severity = Severity.INFO
-                report.leave("it only runs on another device and is left alone")
+                report.leave("it only runs for other devices or kinds of tensors and is left alone")
         if found and site.rule.family in lineage.FAMILIES and lineage.optional_use(context, site.node):
             for report in found:
                 report.severity = Severity.INFO

@@ -25,7 +25,10 @@ _OTHER_BACKENDS = {
     "xla": re.compile(r"(?i)(\b|_)(mps|xpu|npu|mlu|hpu|musa|sdaa|cuda|gpu)(\b|_)"),
 }
 _ELSEWHERE = frozenset("cpu meta mps xpu npu mlu hpu musa vulkan hip".split())
-_OTHER_TENSORS = frozenset("is_cpu is_meta is_mps is_xpu is_npu is_hpu".split())
+# The last five are kinds of tensors that Neuron does not have.
+_OTHER_TENSORS = frozenset(
+    "is_cpu is_meta is_mps is_xpu is_npu is_hpu is_sparse is_sparse_csr is_nested is_quantized is_mkldnn".split()
+)
 _OTHER_PROBE = re.compile(r"_?(is|has)_(torch_)?(mps|xpu|npu|mlu|hpu|musa|hip|rocm)(_available)?")
 _MAX_DEPTH = 6
 _ENDS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
@@ -225,7 +228,8 @@ class Guards:
         return any(truth and self.means_available(part) for part, truth in _known_at(node))
 
     def elsewhere(self, node: ast.AST) -> bool:
-        """Whether ``node`` runs only on another device than an accelerator of Neuron: the CPU, mps, xpu, a CUDA capability."""
+        """Whether ``node`` runs only for another device than an accelerator of Neuron (the CPU, mps, xpu, a CUDA capability),
+        or for a kind of tensor that Neuron does not have."""
         return any(self._means_elsewhere(part, truth) for part, truth in _known_at(node))
 
     def _means_elsewhere(self, node: ast.expr, truth: bool) -> bool:
