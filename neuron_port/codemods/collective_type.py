@@ -13,13 +13,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from neuron_port.codemods.argument_table import Called, called, value_of
+from neuron_port.codemods.argument_table import called, value_of
 from neuron_port.codemods.base import Report, Site
-from neuron_port.semantics.groups import host_only, kind_of_group
+from neuron_port.semantics.groups import is_on_host
 from neuron_port.semantics.guards import same_chain
 from neuron_port.semantics.nearest import nearest
 from neuron_port.semantics.scopes import BindingKind
-from neuron_port.semantics.values import sources
 
 _MAX_DEPTH = 6
 _REFUSED = {
@@ -45,7 +44,10 @@ _SAME = frozenset(
 def inspect(site: Site) -> Iterator[Report]:
     """Report the first tensor of a collective that evidently has a type which the group refuses."""
     target = called(site)
-    if target is None or site.call is None or _is_of_host(site, target):
+    if target is None or site.call is None:
+        return
+    group = target.argument("group")
+    if is_on_host(site.module, value_of(group) if group is not None else None):
         return
     for name, position in site.row.options["tensors"].items():
         argument = target.argument(name, position)
@@ -58,13 +60,6 @@ def inspect(site: Site) -> Iterator[Report]:
                 evidence=f"the tensor is {kind}",
             )
             return
-
-
-def _is_of_host(site: Site, target: Called) -> bool:
-    group = target.argument("group")
-    if group is None:
-        return host_only(site.module)
-    return any(kind_of_group(site.module, each) == "host" for each in sources(site.module, value_of(group)))
 
 
 def _kind(site: Site, value: ast.expr, depth: int) -> str | None:

@@ -82,20 +82,23 @@ def _given_to(node: ast.AST) -> ast.Call | None:
 
 def _is_handed_on(site: Site) -> bool:
     """Whether a type goes to a function that may change it for the device: ``dtype_for(torch.float64, x.device)``."""
-    node = site.node
-    while isinstance(node.parent, ast.IfExp):
-        node = node.parent
+    node = _whole(site.node)
     call = node.parent
     if not isinstance(call, ast.Call) or node not in call.args or isinstance(call.func, ast.Attribute):
         return False
     return not (site.module.qualname(call.func) or "").startswith("torch.")
 
 
-def _is_kept(node: ast.AST) -> bool:
-    """Whether a type is kept for later, or is a default: ``storage = torch.float8_e4m3fn``."""
+def _whole(node: ast.AST) -> ast.AST:
+    """The conditional expression around a type, or the type itself."""
     while isinstance(node.parent, ast.IfExp):
         node = node.parent
-    return isinstance(node.parent, (ast.Assign, ast.AnnAssign, ast.arguments))
+    return node
+
+
+def _is_kept(node: ast.AST) -> bool:
+    """Whether a type is kept for later, or is a default: ``storage = torch.float8_e4m3fn``."""
+    return isinstance(_whole(node).parent, (ast.Assign, ast.AnnAssign, ast.arguments))
 
 
 def _is_elsewhere(site: Site, call: ast.Call | None) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from neuron_port.codemods.argument_table import called, value_of
 from neuron_port.codemods.base import Report, Site
-from neuron_port.semantics.groups import host_only, kind_of_group
+from neuron_port.semantics.groups import is_on_host
 from neuron_port.semantics.values import sources
 
 _FACTORIES = ("torch.empty", "torch.zeros", "torch.ones")
@@ -26,8 +26,7 @@ def inspect(site: Site) -> Iterator[Report]:
     if argument is None:
         return
     group = target.argument("group", 2)
-    groups = sources(site.module, value_of(group)) if group is not None else []
-    if any(kind_of_group(site.module, each) == "host" for each in groups) or (not groups and host_only(site.module)):
+    if is_on_host(site.module, value_of(group) if group is not None else None):
         return
     for value in sources(site.module, value_of(argument)):
         made = _uneven(site, value)

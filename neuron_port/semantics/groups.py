@@ -38,6 +38,13 @@ def kind_of_group(module: Module, value: ast.expr) -> str:
     return "part"
 
 
+def is_on_host(module: Module, group: ast.expr | None) -> bool:
+    """Whether the group that a collective is given, or the default one, is a group of the host."""
+    if group is None:
+        return host_only(module)
+    return any(kind_of_group(module, each) == "host" for each in sources(module, group))
+
+
 def host_only(module: Module) -> bool:
     """Whether every process group that the file sets up as the default one is a group of the host."""
     given = [

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 
 from neuron_port.semantics.guards import same_chain
+from neuron_port.semantics.literals import is_false, is_none
 from neuron_port.semantics.loops import container_of
 from neuron_port.semantics.module import Module, enclosing_class
 from neuron_port.semantics.nearest import nearest
@@ -101,7 +102,7 @@ class Layers:
         if isinstance(node, ast.Subscript):
             return not isinstance(node.slice, ast.Slice) and self._all(self._elements(node.value, depth), depth)
         if isinstance(node, ast.IfExp):
-            return self._all([item for item in (node.body, node.orelse) if not _is_none(item)], depth)
+            return self._all([item for item in (node.body, node.orelse) if not is_none(item)], depth)
         return False
 
     def _all(self, layers: list[ast.expr] | None, depth: int) -> bool:
@@ -175,7 +176,7 @@ class Layers:
         if stores:
             if any(value is None for value in stores):
                 return None
-            return [value for value in stores if not _is_none(value)]
+            return [value for value in stores if not is_none(value)]
         for base in around.bases if depth < _MAX_DEPTH else ():
             for binding in self.module.bindings(base) if isinstance(base, ast.Name) else ():
                 if isinstance(binding.node, ast.ClassDef) and binding.node is not around:
@@ -278,12 +279,8 @@ class Layers:
         return None if parent.attr in ("update", "__setitem__") else [arguments[-1]]
 
 
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
 def _binds_nothing(binding: Binding) -> bool:
-    return binding.kind is BindingKind.ASSIGN and _is_none(binding.value)
+    return binding.kind is BindingKind.ASSIGN and is_none(binding.value)
 
 
 def _gives_no_indices(call: ast.Call, before: int) -> bool:
@@ -294,7 +291,7 @@ def _gives_no_indices(call: ast.Call, before: int) -> bool:
         if keyword.arg is None:
             return False
         if keyword.arg == "return_indices":
-            return isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+            return is_false(keyword.value)
     return True
 
 
